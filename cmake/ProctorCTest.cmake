@@ -273,7 +273,7 @@ macro(_proctor_suite)
   if(arg_GPUS GREATER 0)
     string(APPEND properties " RESOURCE_GROUPS \"${arg_GPUS},${arg_BACKEND}_gpus:1\"")
   endif()
-  set(show -q --show-output failed) # what the test has written, and why it is red
+  set(show -q --show-output failed) # what the test has written, and why it failed
   if(";${arg_OPTIONS};" MATCHES ";(-q|--quiet|-v|--verbose|--show-output)[=;]")
     set(show "")
   endif()

@@ -279,7 +279,7 @@ TEST_F(Formats, EachSaysWhatTheDevicesShowAndWhetherAFailureIsNew) {
   const std::string summary = summary_markdown(run);
   EXPECT_THAT(summary, HasSubstr("| `s/both` | the code: it fails on every device | xpu-sim:0: 10 of 10, "
                                  "xpu-sim:1: 10 of 10 |\n"));
-  EXPECT_THAT(summary, HasSubstr("| `s/bad` | xpu-sim:1: it fails there more often than luck explains"));
+  EXPECT_THAT(summary, HasSubstr("| `s/bad` | xpu-sim:1: it fails there more often than chance explains"));
   EXPECT_THAT(summary, Not(HasSubstr("Code or device?")));
 }
 
@@ -304,8 +304,8 @@ TEST_F(Formats, ASpanIsWhatItsCaseIs) {
   const json trace = json::parse(written(write_otlp, run));
   const json& spans = trace["resourceSpans"][0]["scopeSpans"][0]["spans"];
   ASSERT_EQ(spans.size(), 2u);
-  EXPECT_EQ(spans[0]["status"]["code"], 1) << "the run is green";
-  EXPECT_EQ(spans[1]["status"]["code"], 0) << "a failure that is known is neither good nor bad";
+  EXPECT_EQ(spans[0]["status"]["code"], 1) << "the run passed";
+  EXPECT_EQ(spans[1]["status"]["code"], 0) << "a failure that is known has neither status";
   EXPECT_EQ(spans[1]["parentSpanId"], spans[0]["spanId"]);
   EXPECT_EQ(spans[1]["startTimeUnixNano"], "1769860800100000000");
   std::map<std::string, std::string> attributes;

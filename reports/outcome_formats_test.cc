@@ -229,7 +229,7 @@ std::string row_text(const OutcomeMeaning& row) {
   const OutcomeFormats& formats = formats_of(row);
   return fmt::format("| `{}`{} | {} | `{}` | {} | {} | {} | {} | {} | {} | {} |\n", to_string(row.outcome),
                      of.empty() ? "" : fmt::format(", {}", of), junit_text(formats), to_string(formats.ctrf),
-                     or_dash(to_string(formats.github)), to_string(gate_colour(row)), to_string(row.standing),
+                     or_dash(to_string(formats.github)), to_string(gate_result(row)), to_string(row.standing),
                      to_string(formats.span), exit_code_of(row.run), exec_text(row.exec),
                      doubt_text(row.doubt));
 }
@@ -245,22 +245,22 @@ std::string page_table() {
 
 // Each cell once more: a change of a meaning changes it here and on the page, too.
 constexpr std::string_view kGolden = R"(
-| `pass` | – | `passed` | – | green | passing | OK | 0 | the command's | no |
-| `fail` | `failure` `proctor.fail` | `failed` | error | red | failing | ERROR | 1 | the command's | unless it is known |
-| `error`, any other | `error` `proctor.error` | `failed` | error | red | failing | ERROR | 1 | 125 to 127 | if it was started |
-| `error`, the machine's | `error` `proctor.error` | `failed` | error | grey | failing | ERROR | 75 | 125 to 127 | if it was started |
-| `timeout`, any other | `error` `proctor.timeout` | `failed` | error | red | failing | ERROR | 1 | 124 | yes |
-| `timeout`, the machine's | `error` `proctor.timeout` | `failed` | error | grey | failing | ERROR | 75 | 124 | no |
-| `stall`, any other | `error` `proctor.stall` | `failed` | error | red | failing | ERROR | 1 | 124 | yes |
-| `stall`, the machine's | `error` `proctor.stall` | `failed` | error | grey | failing | ERROR | 75 | 124 | no |
-| `crash` | `error` `proctor.crash` | `failed` | error | red | failing | ERROR | 1 | the command's | yes |
-| `device_lost` | `error` `proctor.device_lost` | `failed` | error | grey | failing | ERROR | 75 | 75 | yes |
-| `skip` | `skipped` `proctor.skip` | `skipped` | notice | yellow | unrun | UNSET | 0 | the command's | no |
-| `xfail` | `skipped` `proctor.xfail` | `skipped` | notice | yellow | expected | UNSET | 0 | the command's | no |
-| `xpass`, of our suites | `failure` `proctor.xpass` | `failed` | error | red | failing | ERROR | 1 | the command's | no |
-| `xpass`, of others | `skipped` `proctor.xpass` | `other` | warning | yellow | expected | UNSET | 0 | the command's | no |
-| `notrun`, any other | `error` `proctor.notrun` | `other` | warning | red | unrun | ERROR | 3 | the command's | no |
-| `notrun`, the machine's | `error` `proctor.notrun` | `other` | error | grey | unrun | ERROR | 75 | the command's | no |
+| `pass` | – | `passed` | – | passes | passing | OK | 0 | the command's | no |
+| `fail` | `failure` `proctor.fail` | `failed` | error | fails | failing | ERROR | 1 | the command's | unless it is known |
+| `error`, any other | `error` `proctor.error` | `failed` | error | fails | failing | ERROR | 1 | 125 to 127 | if it was started |
+| `error`, the machine's | `error` `proctor.error` | `failed` | error | missing | failing | ERROR | 75 | 125 to 127 | if it was started |
+| `timeout`, any other | `error` `proctor.timeout` | `failed` | error | fails | failing | ERROR | 1 | 124 | yes |
+| `timeout`, the machine's | `error` `proctor.timeout` | `failed` | error | missing | failing | ERROR | 75 | 124 | no |
+| `stall`, any other | `error` `proctor.stall` | `failed` | error | fails | failing | ERROR | 1 | 124 | yes |
+| `stall`, the machine's | `error` `proctor.stall` | `failed` | error | missing | failing | ERROR | 75 | 124 | no |
+| `crash` | `error` `proctor.crash` | `failed` | error | fails | failing | ERROR | 1 | the command's | yes |
+| `device_lost` | `error` `proctor.device_lost` | `failed` | error | missing | failing | ERROR | 75 | 75 | yes |
+| `skip` | `skipped` `proctor.skip` | `skipped` | notice | needs an entry | unrun | UNSET | 0 | the command's | no |
+| `xfail` | `skipped` `proctor.xfail` | `skipped` | notice | needs an entry | expected | UNSET | 0 | the command's | no |
+| `xpass`, of built-in suites | `failure` `proctor.xpass` | `failed` | error | fails | failing | ERROR | 1 | the command's | no |
+| `xpass`, of others | `skipped` `proctor.xpass` | `other` | warning | needs an entry | expected | UNSET | 0 | the command's | no |
+| `notrun`, any other | `error` `proctor.notrun` | `other` | warning | fails | unrun | ERROR | 3 | the command's | no |
+| `notrun`, the machine's | `error` `proctor.notrun` | `other` | error | missing | unrun | ERROR | 75 | the command's | no |
 )";
 
 TEST(OutcomeFormats, EachCellIsAsItWasAgreed) {
@@ -277,7 +277,7 @@ TEST(OutcomeFormats, ThePageShowsTheTable) {
                                              << page_table();
 }
 
-TEST(OutcomeFormats, WhatWasNotRunAndAnUnexpectedPassAreGreenNowhere) {
+TEST(OutcomeFormats, WhatWasNotRunAndAnUnexpectedPassPassNowhere) {
   for (const OutcomeMeaning& row : outcome_meanings()) {
     if (row.outcome == Outcome::kPass) continue;
     SCOPED_TRACE(row_text(row));
@@ -286,7 +286,7 @@ TEST(OutcomeFormats, WhatWasNotRunAndAnUnexpectedPassAreGreenNowhere) {
     EXPECT_NE(formats.ctrf, CtrfStatus::kPassed);
     EXPECT_NE(formats.github, AnnotationLevel::kNone);
     EXPECT_NE(formats.span, SpanStatus::kOk);
-    EXPECT_NE(gate_colour(row), GateColour::kGreen);
+    EXPECT_NE(gate_result(row), GateResult::kPasses);
   }
 }
 
@@ -295,7 +295,7 @@ TEST(OutcomeFormats, TheColumnsOfARowAgree) {
   for (const OutcomeMeaning& row : outcome_meanings()) {
     SCOPED_TRACE(row_text(row));
     const OutcomeFormats& formats = formats_of(row);
-    const bool bad = row.run != RunCode::kGreen;
+    const bool bad = row.run != RunVerdict::kPassed;
     EXPECT_EQ(formats.junit == JunitElement::kFailure || formats.junit == JunitElement::kError, bad);
     EXPECT_EQ(formats.span == SpanStatus::kError, bad);
     EXPECT_TRUE(bad || formats.ctrf != CtrfStatus::kFailed);
@@ -333,7 +333,7 @@ std::string reason_row(const ReasonMeaning& row) {
   const std::string exec = row.exec == 0 ? "" : fmt::format(", `exec`: {}", row.exec);
   return fmt::format("| `{}({})`{} | {} | {}{} | {} | {} |\n", to_string(row.outcomes[0]), row.spelling, also,
                      row.problem == Blame::kNobody ? "" : to_string(row.problem), exit_code_of(outcome.run),
-                     exec, to_string(gate_colour(outcome)), said_of(row));
+                     exec, to_string(gate_result(outcome)), said_of(row));
 }
 
 std::string reason_table() {

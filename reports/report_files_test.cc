@@ -107,7 +107,7 @@ TEST(ReportJson, HoldsTheFieldsOfTheContract) {
   EXPECT_EQ(one["attempts"][0]["exit"]["signal"], 11);
   EXPECT_EQ(one["attempts"][0]["exit"]["code"], nullptr);
   EXPECT_EQ(one["attempts"][0]["termination"]["forced"], true);
-  EXPECT_EQ(one["attempts"][0]["termination"]["strays"][0]["pid"], 42);
+  EXPECT_EQ(one["attempts"][0]["termination"]["leaked_processes"][0]["pid"], 42);
   EXPECT_EQ(one["attempts"][0]["termination"]["guard_lost"], "it was killed by signal 9");
   EXPECT_EQ(one["attempts"][0]["output"]["log"], "logs/0123456789abcdef.1.log");
   EXPECT_EQ(report["cases"][1]["attempts"].size(), 0u);

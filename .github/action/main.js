@@ -7,7 +7,7 @@ const { Refused, addPath, entry, error, input, setOutput, setState } = require('
 
 function setOutputsWithoutRun(code) {
   const machine = code === 75;
-  setOutput('verdict', machine ? 'machine' : 'incomplete');
+  setOutput('verdict', machine ? 'machine_failed' : 'incomplete');
   setOutput('exit-code', code);
   setOutput('retry', machine);
 }

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Holds what people read to docs/internals/words.md: README, pages, help and messages.
 
-    words.py [TREE]    the words of the page's second column that are in use, by file and line; exits 1 if there are some
+    words.py [TREE]    the words of the page's last table that are in use, by file and line; exits 1 if there are some
+
+The test `vocabulary` (harness/e2e/vocabulary.py) holds outputs of runs to the table before it, with output_rules().
 
 In Markdown, code and comments are not read. In C++ sources, only string literals that hold a blank are: they are
 messages and help.
@@ -18,18 +20,29 @@ SOURCES = ("harness", "reports")
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 
-def rules(page):
-    """(pattern, the word to use) of each row."""
-    rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in page.splitlines()
-            if line.startswith("| ")]
+def rules_of_table(page, head):
+    """(pattern, first cell) of each word in the last column of the table that begins with this line."""
     found = []
-    for use, avoid, *_ in rows[1:]:
+    for line in page.partition(f"{head}\n")[2].splitlines()[1:]:
+        if not line.startswith("| "):
+            break
+        use, *_, avoid = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
         for word in re.findall(r"`([^`]+)`", avoid):
-            pattern = r"(?<![\w-])" + word.replace(r"\|", "|").replace(" ", r"\s+") + r"(?![\w-])"
+            word = word.replace(r"\|", "|").replace(" ", r"\s+")
+            pattern = r"(?<![\w-])" + word + (r"(?![\w-])" if re.search(r"[\w)?]$", word) else "")
             found.append((re.compile(pattern, re.IGNORECASE), use))
     if not found:
-        sys.exit(f"{PAGE}: no table of words")
+        sys.exit(f"{PAGE}: no table {head}")
     return found
+
+
+def rules(page):
+    return rules_of_table(page, "| use | not |")
+
+
+def output_rules():
+    page = (ROOT / PAGE).read_text(encoding="utf-8")
+    return rules_of_table(page, "| concept | people read | programs read | not in an output |")
 
 
 def blanked(text, pattern):

@@ -1,4 +1,4 @@
-// Judges whose problem a bad attempt is, from what it left behind. A pure function of its symptoms and of the
+// Finds the owner of a failed attempt, from what it left behind. A pure function of its symptoms and of the
 // rules.
 //
 // A line counts for the first rule that it matches; the first rule that has a line is the diagnosis, and the

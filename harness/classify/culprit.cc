@@ -47,7 +47,7 @@ constexpr std::array kRows = {
         ""},
     Row{Blame::kCode, {}, Tests::kCollectives, Who::kLibrary, "the library under test, for a check of it"},
     Row{Blame::kCode, {}, Tests::kChecks, Who::kDriver, "the driver under test, for a conformance check"},
-    Row{Blame::kCode, {}, Tests::kOthers, Who::kTest, "the test, where it is anybody else's"},
+    Row{Blame::kCode, {}, Tests::kOthers, Who::kTest, "the test, for any other suite"},
 };
 
 bool has_class(const Row& row, std::string_view error_class) {

@@ -99,8 +99,8 @@ TEST_F(CulpritTest, AClassSaysInWordsWhoItWouldBe) {
   EXPECT_EQ(culprits_of_class(Blame::kMachine, "ecc"), "the device");
   EXPECT_EQ(culprits_of_class(Blame::kCode, "crash"),
             "the library under test, for a check of it; the driver under test, for a conformance check; the "
-            "test, where it is anybody else's");
-  EXPECT_EQ(culprits_of_class(Blame::kCode, "no_result"), "the test, where it is anybody else's");
+            "test, for any other suite");
+  EXPECT_EQ(culprits_of_class(Blame::kCode, "no_result"), "the test, for any other suite");
   EXPECT_EQ(culprits_of_class(Blame::kSetup, "no_device"), "");
 }
 

@@ -25,7 +25,7 @@ std::string to_text(const Rule& rule) {
     if (!value.empty()) text += fmt::format("  {:<9} {}\n", name, value);
   };
   line("class", rule.error_class);
-  line("problem", to_string(rule.problem));
+  line("owner", to_string(rule.problem));
   line("culprit", culprits_of_class(rule.problem, rule.error_class));
   line("severity", std::string(to_string(rule.severity)));
   line("where", to_string(rule.where));
@@ -38,7 +38,7 @@ std::string to_text(const Rule& rule) {
 nlohmann::json to_json(const Rule& rule) {
   return {{"rule", rule.id},
           {"class", rule.error_class},
-          {"problem", to_string(rule.problem)},
+          {"owner", to_string(rule.problem)},
           {"culprit", culprits_of_class(rule.problem, rule.error_class)},
           {"severity", to_string(rule.severity)},
           {"where", to_string(rule.where)},

@@ -14,7 +14,7 @@ TEST(ExplainRule, ARuleAndAClass) {
   const auto rule = explain_rule("xid:79", false);
   ASSERT_TRUE(rule && *rule);
   EXPECT_THAT(**rule, HasSubstr("class     device_lost"));
-  EXPECT_THAT(**rule, HasSubstr("problem   machine"));
+  EXPECT_THAT(**rule, HasSubstr("owner     machine"));
   EXPECT_THAT(**rule, HasSubstr("culprit   the device\n"));
   const auto of_class = explain_rule("device_lost", true);
   ASSERT_TRUE(of_class && *of_class);

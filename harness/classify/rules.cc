@@ -84,7 +84,7 @@ Gravity RuleReader::severity() {
 }
 
 Blame RuleReader::problem() {
-  return parse_blame(choice("problem", {"code", "machine", "set-up"})).value_or(Blame::kCode);
+  return parse_blame(choice("owner", {"code", "machine", "setup"})).value_or(Blame::kCode);
 }
 
 std::optional<Verdict> RuleReader::becomes() {
@@ -98,7 +98,7 @@ std::optional<Verdict> RuleReader::becomes() {
 
 Result<Rule> RuleReader::read() {
   for (const auto& [key, value] : table_) {
-    if (!is_one_of(key.str(), {"id", "where", "pattern", "kernel", "vendor", "class", "severity", "problem",
+    if (!is_one_of(key.str(), {"id", "where", "pattern", "kernel", "vendor", "class", "severity", "owner",
                                "next", "source", "any_device", "fits", "becomes"}))
       fail("unknown key " + std::string(key.str()));
   }

@@ -23,7 +23,7 @@ pattern = ["some text"]
 vendor = "any"
 class = "c"
 severity = "note"
-problem = "set-up"
+owner = "setup"
 next = "Do it."
 source = "docs"
 )";
@@ -40,7 +40,7 @@ TEST(Rules, AreReadStrictly) {
   ASSERT_TRUE(good) << good.error().what;
   EXPECT_EQ(good->front().problem, Blame::kSetup);
   EXPECT_THAT(complaint("\"code\"", "\"somewhere\""), HasSubstr("where cannot be somewhere"));
-  EXPECT_THAT(complaint("\"set-up\"", "\"nobody\""), HasSubstr("problem cannot be nobody"));
+  EXPECT_THAT(complaint("\"setup\"", "\"none\""), HasSubstr("owner cannot be none"));
   EXPECT_THAT(complaint("[\"some text\"]", "[]"), HasSubstr("pattern is missing"));
   EXPECT_THAT(complaint("[\"some text\"]", "[\"a*b\"]"), HasSubstr("without a long piece"));
   EXPECT_THAT(complaint("next = \"Do it.\"", ""), HasSubstr("next is missing"));

@@ -62,11 +62,11 @@ std::vector<std::string> AcceptDisplay::notes_of(const RunStart& run) const {
 void AcceptDisplay::print(const std::string& text) { out().write(shown(text)); }
 
 void AcceptDisplay::print_headline(const AcceptReport& report) {
-  const std::string line = accept_headline(report);
+  const std::string line = headline(report.verdict) + ": " + accept_details(report);
   const bool colours = colour_ == "auto" ? out().colours() : colour_ == "always";
-  const char* code = report.verdict == AcceptVerdict::kAccepted   ? "1;32"
-                     : report.verdict == AcceptVerdict::kRejected ? "1;31"
-                                                                  : "1;33";
+  const char* code = report.verdict == RunVerdict::kPassed   ? "1;32"
+                     : report.verdict == RunVerdict::kFailed ? "1;31"
+                                                             : "1;33";
   out().write(colours ? fmt::format("\033[{}m{}\033[0m\n", code, shown(line)) : shown(line) + "\n");
 }
 
@@ -90,7 +90,7 @@ void AcceptDisplay::finish(const RunFinish& finish) {
 
 void add_accept_command(CLI::App& app, Action& action, const std::vector<std::string>& command_line,
                         const AfterDashes& after_dashes) {
-  auto* command = app.add_subcommand("accept", "Accept or reject each device of this machine");
+  auto* command = app.add_subcommand("accept", "Test each device of this machine for acceptance");
   auto typed = std::make_shared<TypedRequest>();
   add_options(*command, kForAccept, *typed);
   command->callback([typed, &action, &command_line, &after_dashes] {

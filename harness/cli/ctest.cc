@@ -182,9 +182,9 @@ void print_end(const ResolvedRun& run, const fs::path& run_dir, std::size_t part
     std::printf("%s %s: %s\n", line.word.c_str(), line.head.c_str(), clean_text(line.message).c_str());
   const int code = run.shell_exit_code;
   const char* simulated = run.simulated ? " · simulated: no evidence about hardware" : "";
-  std::printf("%zu parts: %s%s\n", parts, outcomes_text(run.summary).c_str(), simulated);
+  std::printf("%zu parts: %s%s\n", parts, outcomes_text(run).c_str(), simulated);
   std::printf("page: %s\n", shown((run_dir / "index.html").string()).c_str());
-  std::printf("the run's exit code is %d (%s)\n", code, verdict_words(run, code).c_str());
+  std::printf("the run's exit code is %d (%s)\n", code, verdict_text(run, code).c_str());
 }
 
 int report(const std::string& directory) {

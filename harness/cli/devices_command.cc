@@ -346,9 +346,9 @@ int undrain(const UndrainOptions& options) {
   const DrainList list(*state_dir);
   const auto drained = list.find(options.device);
   if (!drained) return fail(not_drained(options.device, list, *state_dir));
-  if (drained->reason == kRejected)
+  if (drained->reason == kFailedAcceptance)
     return fail(Error::refused(
-        options.device + " was rejected by `proctor accept`, and only a run that accepts it uses it again",
+        options.device + " failed in `proctor accept`, and gets cases again only after it passes there",
         "Run: proctor accept --devices " + options.device));
   if (options.probe) return undrain_if_well(options, *state_dir, list);
   if (const auto undrained = list.undrain(options.device); !undrained) return fail(undrained.error());

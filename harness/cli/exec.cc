@@ -63,8 +63,8 @@ void ExecDisplay::say(const std::string& line) {
 
 void ExecDisplay::name_strays(const AttemptEnded& end) {
   if (end.termination.signal_sent != 0) return;  // then everything was ended, not left behind
-  for (const Stray& stray : end.termination.strays) {
-    say("left behind and killed: process " + std::to_string(stray.pid) + " (" + clean_text(stray.command) +
+  for (const LeakedProcess& leaked : end.termination.leaked_processes) {
+    say("left behind and killed: process " + std::to_string(leaked.pid) + " (" + clean_text(leaked.command) +
         ")");
   }
 }
@@ -149,14 +149,14 @@ void ExecDisplay::say_end(const ResolvedCase& test, const RunFinish& finish) {
   const bool own_end = run.exec_end.is_own;
   if (own_end && !spoke_ && finish.exit_code == 0) return;
   const bool as_told = test.verdict.outcome == Outcome::kPass && run.stop_signal != 0;
-  say(to_string(test.verdict) + (as_told ? ": it was ready, and ended as requested" : "") + " · exit " +
+  say(readable(test.verdict) + (as_told ? ": it was ready, and ended as requested" : "") + " · exit " +
       std::to_string(finish.exit_code) + reports);
   if (const std::string devices = default_devices_of(run); !devices.empty()) say("devices:       " + devices);
   if (own_end && !left_evidence(test)) {  // its own words say the rest
     const Diagnosis* diagnosis = test.diagnosis;
     const std::string cause = cause_text(diagnosis);
     if (cause.empty()) return;
-    say("whose problem: " + problem_text(test) + " · " + cause);
+    say("owner:         " + problem_text(test) + " · " + cause);
     say("next:          " + next_text(diagnosis));
     return;
   }

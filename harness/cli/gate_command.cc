@@ -58,7 +58,7 @@ struct GateOptions {
 
 static_assert(kMostShardsOfAPlan == kMostShards);  // what `run --shard` accepts
 
-// Green needs a verdict: whatever else goes wrong is 2.
+// A pass needs a verdict: any other error is 2.
 int refuse(Error error) {
   error.what = in_one_line(error.what);
   error.hint = in_one_line(error.hint);
@@ -290,7 +290,7 @@ std::string why_no_past(const std::string& run_id, const std::string& started, c
   return older ? "" : fmt::format("run {} is of {}, which is newer than the judged runs", run_id, started);
 }
 
-// Which of its cases were red.
+// Which of its cases failed.
 Result<void> read_baseline(const std::string& place, GateInputs& inputs) {
   const auto older = load_run_results(place);
   if (!older) return older.error();
@@ -321,7 +321,7 @@ std::vector<PastEnd> ends_in(const HistoryAnswer& answer) {
   return ends;
 }
 
-// What is red since a run that is not judged now failed before.
+// What has failed since a run that is not judged now failed before.
 Result<void> read_history(const std::string& place, GateFiles& files, GateInputs& inputs) {
   auto history = History::open_to_read(place, kHistoryWait);
   if (!history) return history.error();
@@ -405,13 +405,13 @@ void print_verdict(const GateInputs& inputs, const GateVerdict& verdict) {
   print_weakenings(inputs.policy);
   std::printf("%s", shown(gate_text(verdict)).c_str());
   for (const GateReport& report : inputs.reports) {
-    if (!verdict.green())
+    if (!verdict.passed())
       std::printf("%s\n",
                   shown(in_one_line(fmt::format("{} is in {}", report.name(), report.place))).c_str());
   }
 }
 
-// What nobody could be told is no green.
+// A verdict that cannot be written is no pass.
 int exit_code_when_told(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   return refuse(Error::system("write the verdict to stdout", errno));
@@ -427,7 +427,7 @@ int gate(const GateOptions& options) {
   const auto verdict = judge(*inputs);
   if (!verdict) return refuse(verdict.error());
   print_verdict(*inputs, *verdict);
-  const int code = exit_code_when_told(verdict->green() ? kExitGreen : kExitRed);
+  const int code = exit_code_when_told(verdict->passed() ? kExitGreen : kExitRed);
   if (code == kExitUsage) return code;
   const std::vector<std::string> texts = {gate_json(*inputs, *verdict), gate_markdown(*inputs, *verdict),
                                           gate_statement(*inputs, *verdict)};

@@ -79,8 +79,8 @@ TEST_F(GateCommand, GoodReportsAreGreen) {
   const Ended done = judge();
   EXPECT_EQ(done.exit_code, 0) << done.out << done.err;
   EXPECT_THAT(done.out, HasSubstr("weaker gate.toml:3: gate.hardware = false (else: true)"));
-  EXPECT_THAT(done.out, HasSubstr("green  B580: 4 of 4 executed"));
-  EXPECT_THAT(done.out, HasSubstr("gate: green, 1 cell"));
+  EXPECT_THAT(done.out, HasSubstr("passed B580: 4 of 4 executed"));
+  EXPECT_THAT(done.out, HasSubstr("gate PASSED: 1 of 1 cell"));
 }
 
 TEST_F(GateCommand, EachWrongWayIsRefused) {
@@ -227,7 +227,7 @@ TEST_F(GateCommand, SameInputsGiveTheSameFilesAnywhere) {
   }
 }
 
-// Both make the gate red. The output separates them.
+// Both make the gate fail. The output separates them.
 TEST_F(GateCommand, WhatFailedNewlyIsToldFromWhatFailedBefore) {
   write(scene_after(R"(
       {copy_as = "old"}, {run = 0, cases = {"Copy.A" = ['fail(wrong answer)'], "Copy.B" = ['fail(wrong answer)']}},

@@ -211,7 +211,7 @@ std::string run_text(const SeenRun& run) {
 }
 
 std::string outcome_text(const SeenOutcome& outcome) {
-  return to_string(outcome.verdict) + (outcome.flaky ? ", flaky" : "") +
+  return readable(outcome.verdict) + (outcome.flaky ? ", flaky" : "") +
          (outcome.cause.empty() ? "" : ": " + outcome.cause);
 }
 
@@ -240,7 +240,7 @@ std::string failing_line(const HistoryAnswer& answer, const FailingCase& failing
   if (name_variant) text += " · " + to_string(failing.variant);
   text += fmt::format(" · first failed in {}, {} · {}", short_name(since), age_text(since.started),
                       count_text(failing.runs, "run"));
-  if (failing.good) text += " · passed in " + short_name(answer.runs[*failing.good]);
+  if (failing.passed) text += " · passed in " + short_name(answer.runs[*failing.passed]);
   if (!since.moved.empty()) text += " · the driver stack changed then: " + to_string(since.moved);
   if (failing.last.run + 1 != answer.runs.size())
     text += " · last seen in " + short_name(answer.runs[failing.last.run]);

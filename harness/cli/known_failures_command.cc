@@ -276,7 +276,7 @@ std::string entry_of(const ResolvedRun& run, const Cases& cases, const SuggestRe
   const auto backend = common(cases, [](const ResolvedCase& test) { return test.planned.backend; });
   const auto device = common(cases, model_of_devices);
   const Day expires(std::chrono::sys_days(request.added) + std::chrono::days(request.days));
-  std::string text = fmt::format("# {} case{}, whose problem: {}\n[[known_failure]]\n", cases.size(),
+  std::string text = fmt::format("# {} case{}, owner: {}\n[[known_failure]]\n", cases.size(),
                                  plural(cases.size()), to_string(first.problem));
   const auto add = [&](const char* key, const std::string& value) {
     text += fmt::format("{:8}= {}\n", key, value);
@@ -340,7 +340,7 @@ SuggestedFailures suggest_known_failures(const ResolvedRun& run, const SuggestRe
   add_note(suggested.notes, unexpected, "passed that a list expects to fail: take the entry out");
   add_note(suggested.notes, not_run, "not run, of which nothing is known");
   add_note(suggested.notes, flaky,
-           "good at a later attempt: no entry, which would expect the failure each time");
+           "passed at a later attempt: no entry, which would expect the failure each time");
   return suggested;
 }
 

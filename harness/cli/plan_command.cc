@@ -1,4 +1,4 @@
-// `proctor plan -o FILE`: what `run` with the same options would do, as a file for `run --plan`. With --rest: what runs
+// `proctor plan -o FILE`: what `run` with the same options would do, as a file for `run --plan`. With --remaining: what runs
 // of such a file left.
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@
 namespace proctor::cli {
 namespace {
 
-// What runs of a plan left, as a plan of its own (`proctor plan --rest`).
+// What runs of a plan left, as a plan of its own (`proctor plan --remaining`).
 
 // The runs, without what was only needed of each.
 struct RunsOfPlan {
@@ -218,13 +218,14 @@ int write_plan(WriteOptions options, const AfterDashes& after_dashes) {
 
 // What fixes the cases is in the plan of the runs.
 Result<void> check_beside_rest(const CLI::App& command, const AfterDashes& after_dashes) {
-  static const std::set<std::string> kAllowed = {"--rest", "--plan", "--output", "--shards", "--balance"};
+  static const std::set<std::string> kAllowed = {"--remaining", "--plan", "--output", "--shards",
+                                                 "--balance"};
   for (const CLI::Option* option : command.get_options()) {
     if (option->count() == 0 || kAllowed.contains(option->get_name())) continue;
-    return Error::refused("`--rest` cannot be combined with " + option->get_name(),
+    return Error::refused("`--remaining` cannot be combined with " + option->get_name(),
                           "The cases, commands and limits are those of the plan of these runs.");
   }
-  if (after_dashes) return Error::refused("`--rest` cannot be combined with a command after `--`");
+  if (after_dashes) return Error::refused("`--remaining` cannot be combined with a command after `--`");
   return {};
 }
 
@@ -237,13 +238,14 @@ void add_shards_options(CLI::App& command, WriteOptions& options) {
   command.add_option("--balance", options.balance, "History that tells how long each case takes")
       ->type_name("DB")
       ->needs(shards);
-  auto* rest =
-      command
-          .add_option("--rest", options.rest, "Plan the cases of these runs of a plan that have no outcome")
-          ->type_name("RUN_DIR")
-          ->expected(1, kMostShards);
+  auto* rest = command
+                   .add_option("--remaining", options.rest,
+                               "Plan the cases of these runs of a plan that have no outcome")
+                   ->type_name("RUN_DIR")
+                   ->expected(1, kMostShards);
   command
-      .add_option("--plan", options.whole, "With --rest: the plan of these runs (default: as they name it)")
+      .add_option("--plan", options.whole,
+                  "With --remaining: the plan of these runs (default: as they name it)")
       ->type_name("FILE")
       ->needs(rest);
 }

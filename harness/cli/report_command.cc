@@ -66,8 +66,8 @@ int render_again(const std::string& run_dir, const ReportFormats& formats, const
   for (const Warning& warning : run->warnings) {
     if (warning.code == WarningCode::kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
   }
-  std::printf("%s\n", outcomes_text(run->summary).c_str());
-  std::printf("the run's exit code is %d (%s)\n", code, verdict_words(*run, code).c_str());
+  std::printf("%s\n", outcomes_text(*run).c_str());
+  std::printf("the run's exit code is %d (%s)\n", code, verdict_text(*run, code).c_str());
   std::printf("reports in %s\n", shown(place).c_str());
   return kExitGreen;
 }
@@ -156,7 +156,7 @@ void add_page_options(CLI::App& command, PageOptions& page) {
       ->group(group);
   command
       .add_option("--gate", page.gate,
-                  "JSON file of `proctor gate`: show its verdict and each rule that does not hold")
+                  "JSON file of `proctor gate`: show its verdict and each rule that fails")
       ->type_name("FILE")
       ->group(group);
   command
@@ -173,8 +173,9 @@ void add_report_render(CLI::App& report, Action& action) {
   command->footer(
       "page: one HTML page of several runs, or of one with its past. Links to logs are relative to it. The "
       "page of one run without its past is that of html.\n"
-      "github: appends the job summary to the file in GITHUB_STEP_SUMMARY, and `verdict` (green, red, "
-      "machine, incomplete or interrupted), `exit-code`, `retry` (true on 75), numbers of cases (`total`, "
+      "github: appends the job summary to the file in GITHUB_STEP_SUMMARY, and `verdict` (passed, failed, "
+      "machine_failed, incomplete or interrupted), `exit-code`, `retry` (true on 75), numbers of cases "
+      "(`total`, "
       "`passed`, `failed`, `skipped`, `flaky`), `report` (RUN_DIR), `junit` and `page` (paths) to the file "
       "in GITHUB_OUTPUT, if these are set. Prints annotations if GITHUB_ACTIONS=true.");
   auto options = std::make_shared<RenderOptions>();

@@ -72,7 +72,7 @@ Result<void> append_outputs(const ResolvedRun& run, const std::string& run_dir, 
     return Error::refused("The path of the run directory must be one line (got `" + run_dir + "`)");
   }
   const int code = run.shell_exit_code;
-  std::string text = "verdict=" + std::string(run.verdict) + "\n";
+  std::string text = "verdict=" + std::string(to_string(run.verdict)) + "\n";
   text += "exit-code=" + std::to_string(code) + "\n";
   text += std::string("retry=") + (code == kExitMachine ? "true" : "false") + "\n";
   text += count_outputs(run);

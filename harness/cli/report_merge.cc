@@ -131,8 +131,8 @@ int merge(const MergeOptions& options) {
   for (const Warning& warning : run.warnings) {
     if (warning.code == WarningCode::kJournalChanged) std::printf("%s\n", shown(warning.text).c_str());
   }
-  std::printf("%zu runs: %s\n", merged->runs, outcomes_text(run.summary).c_str());
-  std::printf("exit %d (%s)\n", code, verdict_words(run, code).c_str());
+  std::printf("%zu runs: %s\n", merged->runs, outcomes_text(run).c_str());
+  std::printf("exit %d (%s)\n", code, verdict_text(run, code).c_str());
   std::printf("reports in %s\n", shown(merged->directory).c_str());
   if (auto recorded = record(options.history, *merged); !recorded) warn_not_recorded(recorded.error());
   return code;

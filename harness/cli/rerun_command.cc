@@ -247,7 +247,7 @@ int rerun(const RerunOptions& options) {
   const auto ids = selected_cases(options, *run);
   if (!ids) return fail(ids.error());
   if (options.failed && ids->empty()) {
-    std::printf("nothing to run again: no case of %s was bad\n", shown(options.run_dir).c_str());
+    std::printf("nothing to run again: no case of %s failed\n", shown(options.run_dir).c_str());
     return kExitGreen;
   }
   const RerunOn same_or_all = options.each_device ? RerunOn::kOfRun : RerunOn::kSame;
@@ -293,7 +293,7 @@ Result<RerunCommand> resume_command(const std::string& run_dir, const ResolvedRu
   std::error_code ec;  // it is relative to where we are, not to where the run was
   const auto directory = std::filesystem::absolute(run_dir, ec);
   if (ec) return Error::system("find " + run_dir, ec.value());
-  add_option(command.words, {"--rest-of", directory.lexically_normal().string()});
+  add_option(command.words, {"--remaining-of", directory.lexically_normal().string()});
   if (const auto changes = changes_since(run, {}); !changes.empty())
     return Error::refused("The run cannot be resumed, because this changed: " + joined(changes, "; "),
                           "Use `proctor rerun --anyway` to run all of it again.");

@@ -86,7 +86,7 @@ TEST_F(Run, OutcomesOfAProctorSuite) {
                                                        {"shell.none/A.Skip", "skip(needs:devices>=2)"},
                                                        {"shell.none/A.Quiet", "error(no_result)"}};
   EXPECT_EQ(outcomes(), expected);
-  EXPECT_THAT(ended.out, HasSubstr("whose problem: code"));
+  EXPECT_THAT(ended.out, HasSubstr("owner:         code"));
   EXPECT_THAT(ended.out, HasSubstr("wrong answer"));
   EXPECT_THAT(ended.out, HasSubstr("--case shell.none/A.Fail"));
   EXPECT_TRUE(fs::exists(path("out/junit.xml")));
@@ -120,8 +120,8 @@ say "{\"v\":1,\"case\":\"$name\",\"event\":\"end\",\"result\":\"pass\"}"
                                                        {"shell.none/A.Noise", "error(protocol)"},
                                                        {"shell.none/A.Pass", "pass"}};
   EXPECT_EQ(outcomes(), expected);
-  EXPECT_THAT(ended.out, HasSubstr("whose problem: code"));
-  EXPECT_THAT(ended.out, Not(HasSubstr("whose problem: machine")));
+  EXPECT_THAT(ended.out, HasSubstr("owner:         code"));
+  EXPECT_THAT(ended.out, Not(HasSubstr("owner:         machine")));
 }
 
 // Whoever reads the journal later says what it ignores.
@@ -149,7 +149,7 @@ TEST_F(Run, RecognisesAGoogleTestBinaryWithoutAnyConfig) {
   const Ended ended = run({"--filter", "*Elide.*", "--junit", "copy.xml", "--", self});
   EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("gtest"));
-  EXPECT_THAT(ended.out, HasSubstr("1 planned: 1 pass"));
+  EXPECT_THAT(ended.out, HasSubstr("1 planned: 1 passed"));
   EXPECT_EQ(read("copy.xml"), read("out/junit.xml"));
 }
 

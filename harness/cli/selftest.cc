@@ -58,7 +58,7 @@ class SelftestCommand {
   Result<void> check_listed_faults() const;
   Result<void> set_up_directory();
   Result<std::vector<std::string>> environment_of(const Case& test, const SimSession& session, int rank);
-  void keep_record_of(const std::vector<Stray>& left);
+  void keep_record_of(const std::vector<LeakedProcess>& left);
   int run();
   void show_progress(const SelftestRow& row, const SelftestResult& result);
 
@@ -225,13 +225,13 @@ void SelftestCommand::show_progress(const SelftestRow& row, const SelftestResult
 }
 
 // Of what no row could end, so that `finish` or the next run tries again.
-void SelftestCommand::keep_record_of(const std::vector<Stray>& left) {
+void SelftestCommand::keep_record_of(const std::vector<LeakedProcess>& left) {
   if (left.empty()) return;
   std::vector<int> pids;
-  for (const Stray& stray : left) {
-    pids.push_back(stray.pid);
-    std::fprintf(stderr, "proctor: warning: process %d (%s) could not be ended\n", stray.pid,
-                 shown(stray.command).c_str());
+  for (const LeakedProcess& leaked : left) {
+    pids.push_back(leaked.pid);
+    std::fprintf(stderr, "proctor: warning: process %d (%s) could not be ended\n", leaked.pid,
+                 shown(leaked.command).c_str());
   }
   if (auto kept = record_->keep(pids); !kept)
     std::fprintf(stderr, "proctor: warning: failed to %s\n", shown(kept.error().what).c_str());

@@ -115,10 +115,10 @@ AcceptedNode node_of(const std::string& name, const std::string& directory) {
 int tell(std::vector<AcceptedNode> nodes, const std::string& directory) {
   compare_nodes(nodes);
   std::vector<TextRow> rows;
-  AcceptVerdict worst = AcceptVerdict::kAccepted;
+  RunVerdict worst = RunVerdict::kPassed;
   for (const AcceptedNode& node : nodes) {
     rows.push_back({node.name, count_text(static_cast<std::size_t>(node.devices), "device"),
-                    std::string(to_string(node.verdict)), clean_text(node.reason)});
+                    words_of(node.verdict), clean_text(node.reason)});
     worst = std::max(worst, node.verdict);
   }
   std::printf("%s\n",
@@ -126,9 +126,9 @@ int tell(std::vector<AcceptedNode> nodes, const std::string& directory) {
   std::printf("not proven: the fabric between the nodes\n");
   std::printf("reports: %s\n", shown(directory).c_str());
   if (const std::string option = exclude_option(nodes); !option.empty())
-    std::printf("to leave out what is not accepted: %s\n", shown(option).c_str());
-  std::printf("%s · exit %d\n", std::string(to_string(worst)).c_str(), exit_code(worst));
-  return said_all(exit_code(worst), "the verdicts");
+    std::printf("to leave out what did not pass: %s\n", shown(option).c_str());
+  std::printf("%s: exit %d\n", headline(worst).c_str(), exit_code_of(worst));
+  return said_all(exit_code_of(worst), "the verdicts");
 }
 
 int slurm_accept(const SlurmAcceptRequest& request, const AfterDashes& after_dashes) {
@@ -136,7 +136,7 @@ int slurm_accept(const SlurmAcceptRequest& request, const AfterDashes& after_das
   if (!nodes) return fail(nodes.error());
   const auto directory = make_directory(request.out);
   if (!directory) return fail(directory.error());
-  std::printf("%s, each accepted by itself, in %s\n", count_text(nodes->size(), "node").c_str(),
+  std::printf("%s, each tested by itself, in %s\n", count_text(nodes->size(), "node").c_str(),
               shown(*directory).c_str());
   std::fflush(stdout);
   const auto done =
@@ -320,7 +320,8 @@ int slurm_run(const SlurmRequest& request, const Words& task_arguments) {
 }
 
 void add_slurm_accept(CLI::App& slurm, Action& action, const AfterDashes& after_dashes) {
-  auto* command = slurm.add_subcommand("accept", "Accept or reject each node of the allocation")->group("");
+  auto* command =
+      slurm.add_subcommand("accept", "Test each node of the allocation for acceptance")->group("");
   auto request = std::make_shared<SlurmAcceptRequest>();
   command
       ->add_option(

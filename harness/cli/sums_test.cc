@@ -31,6 +31,7 @@ using GateSums = std::map<std::string, int>;  // by rule; "planned" is one, too
 // What one output says. None: it does not say it.
 struct Sums {
   std::map<std::string, int> outcomes{};  // without zeros
+  std::map<std::string, int> tallies{};   // "passed", "not run": without zeros
   std::optional<int> planned{};
   std::optional<int> failed{};  // cases
   std::optional<int> flaky{};   // cases
@@ -81,18 +82,27 @@ class RandomRun {
                          {"executed", 0},
                          {"failed", 0},
                          {"machine", 0},
-                         {"unrun", 0},
+                         {"notrun", 0},
                          {"skips", 0},
                          {"flaky", 0},
                          {"expected", 0},
                          {"unexpected_pass", 0}}};
 
  private:
+  static std::string tally_of(const Verdict& verdict, const std::string& kind, const Marks& marks) {
+    const Outcome outcome = verdict.outcome;
+    if (outcome == Outcome::kPass) return has_mark(marks, Mark::kFlaky) ? "flaky" : "passed";
+    if (outcome == Outcome::kNotrun) return "not run";
+    if (outcome == Outcome::kSkip) return "skipped";
+    return is_bad(outcome, kind) ? "failed" : "known";
+  }
+
   std::size_t dice(std::size_t sides) { return random_() % sides; }
 
   void count(const Verdict& verdict, const std::string& kind, const Marks& marks) {
     const Outcome outcome = verdict.outcome;
     ++expected.outcomes[std::string(to_string(outcome))];
+    ++expected.tallies[tally_of(verdict, kind, marks)];
     const bool failed = is_bad(outcome, kind) && outcome != Outcome::kNotrun;
     if (failed) ++*expected.failed;
     // The gate counts what failed by the machine as not run, also where another device passed.
@@ -104,7 +114,7 @@ class RandomRun {
     gate["executed"] += outcome != Outcome::kSkip && outcome != Outcome::kNotrun && !by_machine;
     gate["failed"] += failed && !by_machine && outcome != Outcome::kXpass;
     gate["machine"] += by_machine || moved;
-    gate["unrun"] += outcome == Outcome::kNotrun;
+    gate["notrun"] += outcome == Outcome::kNotrun;
     gate["skips"] += outcome == Outcome::kSkip;
     gate["flaky"] += has_mark(marks, Mark::kFlaky) && !moved;
     gate["expected"] += outcome == Outcome::kXfail;
@@ -196,11 +206,9 @@ Sums of_sentences(const std::string& text) {
   std::smatch list;
   std::regex_search(text, list, std::regex(R"([\d,]+ planned: (.*))"));
   const std::string outcomes = list.str(1);
-  const std::regex each(R"(([\d,]+) ([a-z_]+))");
-  for (std::sregex_iterator at(outcomes.begin(), outcomes.end(), each); at != std::sregex_iterator(); ++at) {
-    if (at->str(2) == "ms" || at->str(2) == "s") continue;
-    sums.outcomes[at->str(2)] = number_in(at->str(1));
-  }
+  const std::regex each(R"(([\d,]+) (passed|failed|flaky|known|skipped|not run))");
+  for (std::sregex_iterator at(outcomes.begin(), outcomes.end(), each); at != std::sregex_iterator(); ++at)
+    sums.tallies[at->str(2)] = number_in(at->str(1));
   return sums;
 }
 
@@ -224,19 +232,17 @@ Sums of_console(const std::vector<Event>& events, const ResolvedRun& run, const 
   Sums sums = of_sentences(text);
   sums.flaky = found_in(text, R"(\nflaky: ([\d,]+) of)").value_or(0);
   sums.exit_code = found_in(text, R"(\nexit (\d+) \()");
-  if (run.shell_exit_code != kExitRed)
+  if (run.verdict != RunVerdict::kFailed)
     sums.failed = sums.causes = std::nullopt;  // its sentence is another one
   return sums;
 }
 
 Sums of_page(const std::string& text) {
   Sums sums{.planned = found_in(text, R"(>Cases <strong>(\d+)</strong>)"),
-            .flaky = 0,
             .exit_code = found_in(text, R"(Exit code <strong>(\d+)</strong>)")};
-  const std::regex each(R"(<strong>(\d+)</strong> ([a-z_]+)</span>)");
+  const std::regex each(R"(<strong>(\d+)</strong> ([a-z ]+)</span>)");
   for (std::sregex_iterator at(text.begin(), text.end(), each); at != std::sregex_iterator(); ++at)
-    sums.outcomes[at->str(2)] = number_in(at->str(1));
-  if (const auto flaky = sums.outcomes.extract("flaky")) sums.flaky = flaky.mapped();
+    sums.tallies[at->str(2)] = number_in(at->str(1));
   return sums;
 }
 
@@ -327,13 +333,13 @@ Sums of_gate(const TempDir& directory, const GateSums& expected) {
   const json gate = json::parse(read_file_or_empty(place / "gate.json"));
   Sums sums{.planned = 0};
   std::vector<std::string> lines;
-  int red = 0;
+  int failed = 0;
   for (const json& cell : gate["cells"]) {
     const int executed = cell["executed"].get<int>();
     const int planned = cell["planned"].get<int>();
     *sums.planned += planned;
     sums.gate["planned"] += planned;
-    red += cell["verdict"] == "red" ? 1 : 0;
+    failed += cell["verdict"] == "failed" ? 1 : 0;
     for (const json& rule : cell["rules"]) {
       const std::string name = rule["rule"];
       const std::string value = rule["value"];
@@ -352,7 +358,7 @@ Sums of_gate(const TempDir& directory, const GateSums& expected) {
     EXPECT_NE(at, said.npos) << line << " is not in:\n" << said;
     if (at == said.npos) break;
   }
-  EXPECT_EQ(found_in(said, R"(\ngate: red, ([\d,]+) of 6 cells red\n)").value_or(0), red);
+  EXPECT_EQ(found_in(said, R"(\ngate FAILED: ([\d,]+) of 6 cells\n)").value_or(0), failed);
   return sums;
 }
 
@@ -368,7 +374,10 @@ void expect_same(const Sums& said, const Sums& expected, const char* output) {
   }
   EXPECT_TRUE(said.planned);
   EXPECT_TRUE(said.exit_code || output == std::string_view("gate"));
-  EXPECT_TRUE(!said.outcomes.empty() || output == std::string_view("gate"));
+  if (!said.tallies.empty()) {
+    EXPECT_EQ(said.tallies, expected.tallies);
+  }
+  EXPECT_TRUE(!said.outcomes.empty() || !said.tallies.empty() || output == std::string_view("gate"));
   expect(said.planned, expected.planned, "planned");
   expect(said.failed, expected.failed, "failed");
   expect(said.flaky, expected.flaky, "flaky");

@@ -185,7 +185,7 @@ std::vector<EnvironmentVariable> effective_variables(const Environment& child, c
     for (const std::string& name : all_names_of(variable)) {
       const auto value = child.find(name);
       const auto before = caller.find(name);
-      EnvironmentVariable entry{.name = name, .value = std::nullopt, .by = "nobody"};
+      EnvironmentVariable entry{.name = name, .value = std::nullopt, .by = "none"};
       if (value == child.end()) {
         if (before != caller.end()) entry.by = "proctor";
       } else {
@@ -198,7 +198,7 @@ std::vector<EnvironmentVariable> effective_variables(const Environment& child, c
         entry.by = is_simulated ? "simulation" : planned ? "proctor" : inherited ? "caller" : "suite";
       }
       const bool is_mask = variable.caller == CallerValue::kNarrows && name == variable.name;
-      if (is_mask || entry.by != "nobody") effective.push_back(std::move(entry));
+      if (is_mask || entry.by != "none") effective.push_back(std::move(entry));
     }
   }
   return effective;

@@ -68,7 +68,7 @@ Result<std::vector<VariableChange>> plan_visibility(const VisibilityRequest& req
 void apply(const std::vector<VariableChange>& plan, Environment& environment);
 
 // The variables that select devices in this environment, each with its origin: "proctor" (set or cleared by
-// `plan`), "simulation", "caller", "suite", or "nobody". The masks are always included, the others if they
+// `plan`), "simulation", "caller", "suite", or "none". The masks are always included, the others if they
 // have an origin. `simulated`: the names that a simulation sets.
 std::vector<EnvironmentVariable> effective_variables(const Environment& child, const Environment& caller,
                                                      const std::vector<VariableChange>& plan,

@@ -188,7 +188,7 @@ TEST(EffectiveVariables, TheMasksAreAlwaysAmongThem) {
   ASSERT_EQ(all.size(), 2u);
   for (const auto& [name, entry] : all) {
     EXPECT_EQ(entry.value, std::nullopt) << name;
-    EXPECT_EQ(entry.by, "nobody") << name;
+    EXPECT_EQ(entry.by, "none") << name;
   }
 }
 

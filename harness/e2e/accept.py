@@ -124,14 +124,14 @@ def find(sandbox, row):
 
 # ---- the scenarios of ./dev test ----
 
-def good_devices_are_accepted(sandbox):
+def healthy_devices_pass(sandbox):
     done, document = accept(sandbox, "--level", 1, "--sim", "cuda:4,xpu:2x2")
-    check(set(verdicts(document).values()) == {("accepted", None)}, verdicts(document), done.stdout)
+    check(set(verdicts(document).values()) == {("passed", None)}, verdicts(document), done.stdout)
     check(done.returncode == 0 and document["simulated"], done.returncode, document["simulated"])
     check("simulated: no evidence about hardware" in done.stdout, done.stdout)
 
 
-def one_broken_device_is_rejected(sandbox):
+def one_broken_device_fails(sandbox):
     for planted in FAULTS:
         if planted.fault.split(":")[0] in ("sysman.link_narrow", "sysman.remap_pending", "sysman.memory_worn"):
             outcome = find(sandbox, planted)
@@ -147,22 +147,22 @@ def a_machine_is_compared_with_what_it_should_have(sandbox):
     done, document = accept(sandbox, "--level", 1, "--sim", "cuda:5", "--expect", expected)
     check(done.returncode == 3 and "not listed: cuda-sim:4" in document["gaps"][0], document["gaps"], done.stdout)
     done, document = accept(sandbox, "--level", 1, "--sim", "cuda:3", "--expect", expected)
-    missing = [device for device, verdict in verdicts(document).items() if verdict == ("rejected", "reseat")]
+    missing = [device for device, verdict in verdicts(document).items() if verdict == ("failed", "reseat")]
     check(done.returncode == 1 and len(missing) == 1 and missing[0].startswith("missing:GPU-"), verdicts(document))
     expected.write_text(expected.read_text().replace("pcie_width = 16", "pcie_width = 32"))
     done, document = accept(sandbox, "--level", 1, "--sim", "cuda:4", "--expect", expected)
-    check(set(verdicts(document).values()) == {("rejected", "reseat")}, verdicts(document))
+    check(set(verdicts(document).values()) == {("failed", "reseat")}, verdicts(document))
 
 
-def a_rejected_device_is_drained_until_it_is_accepted(sandbox):
+def a_device_that_failed_is_drained_until_it_passes(sandbox):
     state = sandbox.path / "machine"
     machine = ["--level", 1, "--sim", f"cuda:2,state={state}"]
     accept(sandbox, *machine, "--drain", faults="sysman.remap_failed:dev=1")
     leases = state / "leases"
     refused = sandbox.proctor("devices", "undrain", "cuda-sim:1", "--state-dir", leases)
-    check(refused.returncode == 2 and "only a run that accepts it" in refused.stderr, refused.stdout, refused.stderr)
+    check(refused.returncode == 2 and "only after it passes there" in refused.stderr, refused.stdout, refused.stderr)
     done, document = accept(sandbox, *machine, faults="sysman.remap_failed:dev=1")
-    check(verdicts(document)["cuda-sim:1"] == ("rejected", "replace"), verdicts(document), done.stdout)
+    check(verdicts(document)["cuda-sim:1"] == ("failed", "replace"), verdicts(document), done.stdout)
     done, document = accept(sandbox, *machine)
     check(done.returncode == 0 and "cuda-sim:1 gets cases again" in done.stdout, verdicts(document), done.stdout)
 
@@ -173,7 +173,7 @@ def a_device_that_a_run_drained_is_tested_and_undrained(sandbox):
     ran = sandbox.proctor("run", *machine, "--out", sandbox.out(), "--gpus", "1", "--backend", "cuda", "--each-device",
                           "--prove-devices", "--", "/bin/true",
                           env={**sandbox.env, "PROCTOR_SIM_FAULTS": "kernel.skip:dev=1"})
-    check(ran.returncode == 75 and "GPU cuda-sim:1 is bad" in ran.stdout, ran.stdout, ran.stderr)
+    check(ran.returncode == 75 and "GPU cuda-sim:1 is unhealthy" in ran.stdout, ran.stdout, ran.stderr)
     check("test the device: proctor accept --devices cuda-sim:1 " in ran.stdout, ran.stdout)
     done, document = accept(sandbox, "--level", 1, *machine, "--devices", "cuda-sim:1")
     check(done.returncode == 0 and "cuda-sim:1 gets cases again" in done.stdout, verdicts(document), done.stdout)
@@ -204,21 +204,21 @@ def end_of_console(text, headline):
 
 def reports_show_the_acceptance_first(sandbox):
     done, _ = accept(sandbox, "--level", 1, "--sim", "cuda:4")
-    check(done.returncode == 0 and "exit 0 (accepted)" in end_of_console(done.stdout, "Accepted: 4 of 4 GPUs")[1], done.stdout)
+    check(done.returncode == 0 and "exit 0 (passed)" in end_of_console(done.stdout, "PASSED: 4 of 4 GPUs")[1], done.stdout)
     done, document = accept(sandbox, "--level", 1, "--sim", "cuda:4", faults="memory.corrupt_copy:dev=2,at=17,min=4096")
     out = sandbox.last_out()
-    headline = "Reject 1 of 4 GPUs: replace cuda-sim:2"
-    lines = end_of_console(done.stdout, headline)
-    check(done.returncode == 1 == document["exit_code"] and "exit 1 (rejected)" in lines[1], done.returncode, lines)
-    check([line.split()[-2:] for line in lines[4:8]] == [["accepted", "-"]] * 2 + [["rejected", "replace"]] + [["accepted", "-"]], lines)
+    details = "1 of 4 GPUs: replace cuda-sim:2"
+    lines = end_of_console(done.stdout, f"FAILED: {details}")
+    check(done.returncode == 1 == document["exit_code"] and "exit 1 (failed)" in lines[1], done.returncode, lines)
+    check([line.split()[-2:] for line in lines[4:8]] == [["passed", "-"]] * 2 + [["failed", "replace"]] + [["passed", "-"]], lines)
     check(any(line == "  next    proctor accept --level 1 --sim cuda:4 --devices cuda-sim:2" for line in lines), lines)
     for words in ("Exit code 75", "exit 75", "proctor run memory", "NOTRUN", "not run: its device"):
         check(words not in done.stdout, words, "in", done.stdout)
     page, summary = ((out / name).read_text() for name in ("index.html", "summary.md"))
-    check(f"<title>{headline} · Proctor</title>" in page and "Exit code <strong>1</strong>: rejected." in page, page[:4000])
+    check(f"<title>Failed: {details} · Proctor</title>" in page and "Exit code <strong>1</strong>." in page, page[:4000])
     check("Started as <code>proctor accept --json " in page and "another machine" not in page, page[:4000])
     check(page.index('id="acceptance"') < page.index('class="folded"') < page.index('id="cases"'), "the order of the page")
-    check(summary.startswith(f"# Proctor: {headline} (exit code 1)\n") and "another machine" not in summary, summary)
+    check(summary.startswith(f"# Proctor: FAILED: {details} (exit code 1)\n") and "another machine" not in summary, summary)
     # Reports that are rendered again are made of accept.json too.
     again = sandbox.proctor("report", "render", out, "--format", "html,markdown")
     check(again.returncode == 0 and (out / "index.html").read_text() == page, again.stdout, again.stderr)
@@ -228,7 +228,7 @@ def reports_show_the_acceptance_first(sandbox):
     sandbox.proctor("report", "render", out, "--format", "html,markdown")
     for name in ("index.html", "summary.md"):
         text = (out / name).read_text()
-        check("accept.json is ignored: another run wrote it" in text and headline not in text, name, text[:4000])
+        check("accept.json is ignored: another run wrote it" in text and details not in text, name, text[:4000])
 
 
 def an_interrupted_acceptance_says_so(sandbox):
@@ -242,8 +242,8 @@ def an_interrupted_acceptance_says_so(sandbox):
     sandbox.finish(process)
     text, document = said.read_text(), json.loads((out / "accept.json").read_text())
     check(process.returncode == -signal.SIGINT and document["exit_code"] == 128 + signal.SIGINT, process.returncode, document)
-    check("\nIncomplete: interrupted by SIGINT\n" in text and "exit 130 (interrupted by SIGINT)" in text, text)
-    check("Exit code <strong>130</strong>: interrupted by SIGINT." in (out / "index.html").read_text(), "the page")
+    check("\nINTERRUPTED: stopped by SIGINT\n" in text and "exit 130 (interrupted)" in text, text)
+    check("Interrupted: stopped by SIGINT</h1>" in (out / "index.html").read_text(), "the page")
 
 
 def a_budget_has_room_for_what_is_required(sandbox):
@@ -261,7 +261,7 @@ def try_control(sandbox, what, fault, arguments):
     started = time.monotonic()
     done, document = accept(sandbox, *arguments, faults=fault)
     found = verdicts(document) if document else {}
-    good = {verdict for verdict, _ in found.values()} == {"accepted"} and done.returncode == 0
+    good = {verdict for verdict, _ in found.values()} == {"passed"} and done.returncode == 0
     why = "" if good else f"exit code {done.returncode}: {found}"
     return Outcome("right" if good else "wrong", why, round(time.monotonic() - started, 1))
 
@@ -301,8 +301,8 @@ def main():
         return table(lambda names: names[part - 1::parts])
     if words[:1] == ["try"]:
         return table(lambda names: [name for name in names if any(text in name for text in words[1:])])
-    run_scenarios([good_devices_are_accepted, one_broken_device_is_rejected, a_machine_is_compared_with_what_it_should_have,
-                   a_rejected_device_is_drained_until_it_is_accepted, a_device_that_a_run_drained_is_tested_and_undrained,
+    run_scenarios([healthy_devices_pass, one_broken_device_fails, a_machine_is_compared_with_what_it_should_have,
+                   a_device_that_failed_is_drained_until_it_passes, a_device_that_a_run_drained_is_tested_and_undrained,
                    mistakes_are_named, reports_show_the_acceptance_first, an_interrupted_acceptance_says_so,
                    a_budget_has_room_for_what_is_required])
 

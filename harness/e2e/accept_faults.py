@@ -178,36 +178,36 @@ def make_rows(exact):
 
 def judge(row, verdicts, failed, fired):
     """(word, why) of Outcome. `failed`: cases that failed in the run."""
-    rejected = {device for device, (verdict, _) in verdicts.items() if verdict == "rejected"}
+    failed_devices = {device for device, (verdict, _) in verdicts.items() if verdict == "failed"}
     open_ones = {device for device, (verdict, _) in verdicts.items() if verdict == "incomplete"}
-    if not rejected and not open_ones:
+    if not failed_devices and not open_ones:
         if failed:
-            return "wrong", f"all are accepted although {failed[0]} failed"
+            return "wrong", f"all passed although {failed[0]} failed"
         return "missed", "every case passed" if fired else "no case met it"
-    if any(action is None for device, (verdict, action) in verdicts.items() if verdict == "rejected"):
-        return "wrong", "a rejected device has no action"
+    if any(action is None for device, (verdict, action) in verdicts.items() if verdict == "failed"):
+        return "wrong", "a device that failed has no action"
     if not row.device:
-        return judge_driver(verdicts, rejected)
-    if rejected - {row.device}:
-        return "wrong", f"healthy {', '.join(sorted(rejected - {row.device}))} rejected"
-    if rejected:
+        return judge_driver(verdicts, failed_devices)
+    if failed_devices - {row.device}:
+        return "wrong", f"healthy {', '.join(sorted(failed_devices - {row.device}))} failed"
+    if failed_devices:
         if row.action and verdicts[row.device][1] != row.action:
             return "wrong", f"the action is {verdicts[row.device][1]} and not {row.action}"
         if open_ones:
             return ("wrong" if row.action else "beside"), f"healthy {', '.join(sorted(open_ones))} incomplete"
         return "right", ""
     if row.device not in open_ones:
-        return "wrong", f"{row.device} is accepted, and {', '.join(sorted(open_ones))} incomplete"
+        return "wrong", f"{row.device} passed, and {', '.join(sorted(open_ones))} incomplete"
     if len(open_ones) > 2:
         return "wrong", f"{len(open_ones)} devices are incomplete"
     return ("wrong" if row.action else "incomplete"), ""
 
 
-def judge_driver(verdicts, rejected):
+def judge_driver(verdicts, failed_devices):
     """A fault of the driver: no device may be named for it, unless there is only one."""
-    named = {device for device in rejected if verdicts[device][1] != "fix software"}
+    named = {device for device in failed_devices if verdicts[device][1] != "fix software"}
     if named and len(verdicts) > 1:
         return "wrong", f"{', '.join(sorted(named))}: {verdicts[min(named)][1]}, for a fault of the driver"
-    if rejected:
+    if failed_devices:
         return "right", ""
     return "incomplete", ""

@@ -153,7 +153,7 @@ def not_for_want_of_a_device(sandbox):
     bad.chmod(0o755)
     done = sandbox.proctor("run", "--backend", "cuda", "--allow-no-device", "--kind", "gtest", "--out", sandbox.out(),
                            "--", "./bad")
-    check(done.returncode == 1 and "error(discovery)" in done.stdout, done.returncode, done.stdout)
+    check(done.returncode == 1 and "error · discovery" in done.stdout, done.returncode, done.stdout)
 
 
 def a_file_of_somebody_else_above(sandbox):

@@ -236,7 +236,7 @@ def neighbours(sandbox):
             done = sandbox.proctor("run", "--config", sandbox.path / "harm.toml", "--containment", layer, "--jobs", 2,
                                    "--out", out)
             cases = {case["suite"]: case for case in report(out)["cases"]}
-            ends = {name: (case["outcome"], case["reason"] or "", case["problem"]) for name, case in cases.items()}
+            ends = {name: (case["outcome"], case["reason"] or "", case["owner"]) for name, case in cases.items()}
             told = " ".join(of_type(records(out), "run_planned")[0]["containment"]["not_guaranteed"])
             if layer == "cgroup+pidns":
                 check(all(end[0] == "pass" for end in ends.values()), layer, file, ends, done.stdout, done.stderr)
@@ -307,7 +307,7 @@ def check_stuck(layer, done, out, unreapable):
     attempt = cases["stuck"]["attempts"][-1]
     check(cases["stuck"]["outcome"] == "timeout", layer, cases["stuck"]["outcome"], cases["stuck"]["reason"])
     check(attempt["termination"]["unreapable"] == unreapable, layer, attempt["termination"])
-    check(any("[misbehaving]" in stray["command"] for stray in attempt["termination"]["strays"]) or not unreapable,
+    check(any("[misbehaving]" in stray["command"] for stray in attempt["termination"]["leaked_processes"]) or not unreapable,
           layer, "it is not named:", attempt["termination"])
     evidence = "".join(path.read_text() for path in (out / "evidence").rglob("*") if path.is_file())
     check("holds the lock of its address space" in evidence, layer, "the evidence does not say it:", evidence)

@@ -200,7 +200,7 @@ def leftovers_in_a_container(sandbox, box):
     else:
         print("no cgroup: by the id alone")
     commands = lambda: [Path(f"/proc/{child}/comm").read_text() for stray in strays for child in children_of(stray.pid)]
-    wait_until(lambda: commands() == ["sleep\n"] * len(strays), 30, "strays")
+    wait_until(lambda: commands() == ["sleep\n"] * len(strays), 30, "leaked_processes")
     finish(sandbox, out, says=says)  # the scratch may be gone: runs of other tests sweep what no runner holds
     for stray in strays:
         stray.wait(30)

@@ -81,7 +81,7 @@ def last_lines(sandbox):
     marked = [line.startswith("FAIL NEW ") for line in last if line.startswith("FAIL ")]
     check(marked == [True] * 25 + [False] * 20, "new ones are not first:", marked)
     check(f"rerun all: proctor rerun {out.name} --failed" in last, last[-8:])
-    check(last[-1] == f"exit 1 ({FAILED} of {ALL:,} cases failed, with {CAUSES} causes)", last[-1])
+    check(last[-1] == f"exit 1 (FAILED: {FAILED} of {ALL:,} cases failed, with {CAUSES} causes)", last[-1])
     check(last[-2] == f"page: {out.name}/index.html", last[-2])
     again = sandbox.proctor("rerun", out.name, "--failed", "--out", sandbox.out())
     check(again.returncode == 1 and len(report(sandbox.last_out())["cases"]) == FAILED, again.stderr)
@@ -142,10 +142,10 @@ def interrupted(sandbox):
     wait_until(lambda: of_type(records(out), "attempt_started"), 60, "start")
     process.send_signal(signal.SIGINT)
     text = process.communicate(timeout=60)[0]
-    check("whose problem: nobody (interrupted)" in text and "setup" not in text, text)
+    check("owner:         none (interrupted)" in text and "setup" not in text, text)
     check("INTERRUPTED long/sleep: cut short: the run was stopped by signal 2 (SIGINT)" in text, text)
-    check(text.splitlines()[-1] == "exit 130 (stopped by signal 2)", text)
-    check(report(out)["cases"][0]["problem"] == "nobody", report(out)["cases"][0])
+    check(text.splitlines()[-1] == "exit 130 (INTERRUPTED: stopped by signal 2 (SIGINT))", text)
+    check(report(out)["cases"][0]["owner"] == "none", report(out)["cases"][0])
     check(not re.search(r"\d cases? failed", (out / "summary.md").read_text()), (out / "summary.md").read_text())
 
 

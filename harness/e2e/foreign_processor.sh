@@ -63,8 +63,8 @@ packages() { # processor, root
   mount -t proc proc "$root/proc"
   tar -xzf "$source/build-$1/packages"/proctor-*-linux-"$1".tar.gz -C "$root/opt" --no-same-owner
   mv "$root/opt"/proctor-* "$root/opt/moved"
-  expect 0 'exit 0 (all good)' in_root "$root" $proctor run --out /tmp/true -- /bin/true
-  expect 1 'fail(exit:1)' in_root "$root" $proctor run --out /tmp/false -- /bin/false
+  expect 0 'exit 0 (PASSED)' in_root "$root" $proctor run --out /tmp/true -- /bin/true
+  expect 1 'fail · exit code 1' in_root "$root" $proctor run --out /tmp/false -- /bin/false
   expect 3 'library_missing:cuda_sim/libcudart.so.13' in_root "$root" $proctor devices --sim cuda:2
   expect 0 'memory.xpu/' in_root "$root" $proctor list memory --backend xpu --sim xpu:2x2
   echo "ok Debian 12: commands, and the suites' cases; without our CUDA Runtime a run says what is missing"
@@ -72,7 +72,7 @@ packages() { # processor, root
     [ "$(dpkg-deb -f "$deb" Architecture)" = arm64 ] || die "not for arm64: $deb"
     dpkg-deb -x "$deb" "$root"
   done
-  expect 0 'exit 0 (all good)' in_root "$root" proctor run --out /tmp/installed -- /bin/true
+  expect 0 'exit 0 (PASSED)' in_root "$root" proctor run --out /tmp/installed -- /bin/true
   [ -s "$root/usr/share/man/man1/proctor.1.gz" ] || die "no manual page in the packages"
   echo "ok Debian 12: what the Debian packages unpack"
 }
@@ -84,11 +84,11 @@ wheels() { # processor, root
   in_root "$root" python3 -m venv --system-site-packages /tmp/venv
   in_root "$root" /tmp/venv/bin/pip install --quiet --no-index --find-links /packages 'proctor[suites]'
   expect 0 'installed wheel, /tmp/venv' in_root "$root" /tmp/venv/bin/proctor --version
-  expect 0 'exit 0 (all good)' in_root "$root" /tmp/venv/bin/proctor run --out /tmp/wheel -- /bin/true
+  expect 0 'exit 0 (PASSED)' in_root "$root" /tmp/venv/bin/proctor run --out /tmp/wheel -- /bin/true
   printf 'def test_good(): pass\ndef test_bad(): assert 1 == 2\n' >"$root/tmp/test_two.py"
   pytest=(/tmp/venv/bin/python -m pytest -p no:cacheprovider /tmp/test_two.py)
-  expect 1 '2 planned: 1 pass, 1 fail' in_root "$root" /tmp/venv/bin/proctor run --out /tmp/plugin -- "${pytest[@]}"
-  expect 0 '1 planned: 1 pass' in_root "$root" /tmp/venv/bin/proctor run memory --sim xpu:1x1 \
+  expect 1 '2 planned: 1 passed, 1 failed' in_root "$root" /tmp/venv/bin/proctor run --out /tmp/plugin -- "${pytest[@]}"
+  expect 0 '1 planned: 1 passed' in_root "$root" /tmp/venv/bin/proctor run memory --sim xpu:1x1 \
     --filter '*HostToDevice*' --out /tmp/verdict
   echo "ok Debian 12, the wheels: a command, pytest, and a check on a simulated device"
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proctor's action, and finish-proctor: what a workflow gets of a run that is green, red, the machine's or refused.
+"""Proctor's action, and finish-proctor: what a workflow gets of a run that passes, fails, fails by the machine or is refused.
 
     github_action.py [SCENARIO...]
 """
@@ -36,11 +36,11 @@ def summaries(job):
     return [record.summary for record in job.records if record.summary]
 
 
-def green(sandbox):
+def passing(sandbox):
     """Everything is there when the step ends; neither `post` nor finish-proctor repeats anything."""
     job = run_job(sandbox, run_step("--", "/bin/true"), FINISH,
                   {"run": "test $(command -v proctor) = ${{ steps.run.outputs.directory }}/proctor"})
-    expect(job, "success", "green", "0", "false")
+    expect(job, "success", "passed", "0", "false")
     check(outputs(job, names=COUNTS) == ("1", "1", "0", "0", "0"), outputs(job, names=COUNTS))
     given = job.record("run").outputs
     directory = "proctor-out/77-1-proctor-gpu-0"
@@ -49,18 +49,18 @@ def green(sandbox):
     check(all((sandbox.workspace / given[name]).is_file() for name in ("junit", "page")), "no files:", given)
     check({**given, "directory": ""} == {**job.record("finish").outputs, "directory": ""},
           "finish-proctor says something else:", job.record("finish").outputs)
-    check(len(summaries(job)) == 1 and "GREEN" in job.record("run").summary, "not exactly one summary:", summaries(job))
+    check(len(summaries(job)) == 1 and "# Proctor: PASSED" in job.record("run").summary, "not exactly one summary:", summaries(job))
     check(job.record("post run").outcome == "success" and job.text.count("reports in ") == 1, "repeated:", job.text)
     check(report(sandbox.run_directory())["summary"]["pass"] == 1, job.text)
 
 
-def red(sandbox):
-    job = run_job(sandbox, run_step("--", "/bin/false", name="red"), FINISH)
-    expect(job, "failure", "red", "1", "false")
+def failing(sandbox):
+    job = run_job(sandbox, run_step("--", "/bin/false", name="failing"), FINISH)
+    expect(job, "failure", "failed", "1", "false")
     check(outputs(job, names=COUNTS) == ("1", "0", "1", "0", "0"), outputs(job, names=COUNTS))
     errors = job.record("run").annotations.messages("error")
-    check(any("whose problem: code" in error for error in errors), errors)
-    check(report(sandbox.run_directory("red"))["summary"]["fail"] == 1, "no report of a red run")
+    check(any("owner:         code" in error for error in errors), errors)
+    check(report(sandbox.run_directory("failing"))["summary"]["fail"] == 1, "no report of a failed run")
     check(job.record("post run").annotations.messages("error") == [], "annotated twice")
 
 
@@ -68,7 +68,7 @@ def machine(sandbox):
     """A card is lost: the output says that another machine may do better."""
     job = run_job(sandbox, run_step("memory", "--sim=xpu:1x1", "--filter=*HostToDeviceIsByteExact"),
                   environment={"PROCTOR_SIM_FAULTS": "state.card_lost"})
-    expect(job, "failure", "machine", "75", "true")
+    expect(job, "failure", "machine_failed", "75", "true")
 
 
 def bad_input(sandbox):
@@ -100,7 +100,7 @@ def words(sandbox):
     given = ["a b", "--", "$(x)", "-x", "", "'", '"', "é", "\\", "%0A", "--out=x"]
     show = "import sys; assert sys.argv[1:] == " + repr([word for word in given if word]) + ", sys.argv"
     job = run_job(sandbox, run_step("--", sys.executable, "-c", show, *given))
-    expect(job, "success", "green", "0", "false")
+    expect(job, "success", "passed", "0", "false")
 
 
 def environment(sandbox):
@@ -109,7 +109,7 @@ def environment(sandbox):
             "'INPUT_|STATE_|ACTIONS_RUNTIME|GITHUB_(OUTPUT|ENV|PATH|STATE|STEP_SUMMARY)$', name)]; assert not found, found")
     job = run_job(sandbox, run_step("--", sys.executable, "-c", show, token="hush"),
                   environment={"ACTIONS_RUNTIME_TOKEN": "hush"})
-    expect(job, "success", "green", "0", "false")
+    expect(job, "success", "passed", "0", "false")
 
 
 def lost_tool(sandbox):
@@ -128,8 +128,8 @@ def twice(sandbox):
     """Two steps in one job, with the same name: two runs, each with its outputs, summary and end."""
     second = {**run_step("--", "/bin/false"), "id": "second", "if": "always()"}
     job = run_job(sandbox, run_step("--", "/bin/true"), second, FINISH)
-    expect(job, "failure", "green", "0", "false")
-    check(outputs(job, "second") == ("red", "1", "false") == outputs(job, "finish"), job.text)
+    expect(job, "failure", "passed", "0", "false")
+    check(outputs(job, "second") == ("failed", "1", "false") == outputs(job, "finish"), job.text)
     check(job.record("second").outputs["report"].endswith("-proctor-gpu-0+2"), job.record("second").outputs)
     check(len(summaries(job)) == 2, summaries(job))
     check([record.name for record in job.records[-2:]] == ["post second", "post run"], job.text)
@@ -166,7 +166,7 @@ def elsewhere(sandbox):
     """In another working directory the paths of the outputs are still those of the workspace."""
     (sandbox.workspace / "sub").mkdir()
     job = run_job(sandbox, run_step("--", "test", "-d", "../sub", **{"working-directory": "sub"}))
-    expect(job, "success", "green", "0", "false")
+    expect(job, "success", "passed", "0", "false")
     check((sandbox.workspace / job.record("run").outputs["junit"]).is_file(), job.record("run").outputs)
 
 
@@ -176,12 +176,12 @@ HOSTILE = ["::error::forged", "##[error]forged", "text ##[set-output name=retry]
 
 
 def hostile_output(sandbox):
-    """A red test prints workflow commands, many of them: the job takes no notice."""
+    """A failing test prints workflow commands, many of them: the job takes no notice."""
     lines = "\n".join(["", *HOSTILE, ""])
     show = f"import sys\nfor file in sys.stdout, sys.stderr: print({lines!r} * 9999, file=file)\nsys.exit(1)"
     (sandbox.workspace / "hostile.py").write_text(show)
     job = run_job(sandbox, run_step("--show-output=all", "--", sys.executable, "hostile.py"), FINISH)
-    expect(job, "failure", "red", "1", "false")
+    expect(job, "failure", "failed", "1", "false")
     for record in job.records:
         messages = [message for kind in ("error", "warning", "notice") for message in record.annotations.messages(kind)]
         check(not [message for message in messages if message.startswith("forged")], record.name, messages)
@@ -195,7 +195,7 @@ def annotations_of_a_run(sandbox):
                        for code, word in enumerate("abcdefghijklmnop", 1))
     (sandbox.workspace / "proctor.toml").write_text(suites)
     job = run_job(sandbox, run_step())
-    expect(job, "failure", "red", "1", "false")
+    expect(job, "failure", "failed", "1", "false")
     annotations = job.record("run").annotations
     check(annotations.dropped["error"] == 0, annotations.dropped, annotations.messages("error"))
 
@@ -210,10 +210,10 @@ def as_documented(sandbox):
     job = sandbox.job(stand_ins=stand_ins)
     stand_ins[UPLOAD] = sandbox.artifacts.upload
     job.run(documented("gpu.yml")["jobs"]["test"]["steps"])
-    check(outputs(job, "proctor") == ("red", "1", "false") and job.status == "failure", "flaky is red:", job.text)
+    check(outputs(job, "proctor") == ("failed", "1", "false") and job.status == "failure", "flaky fails:", job.text)
     check("1 pass" in job.text and outputs(job, "proctor", COUNTS) == ("1", "1", "0", "0", "1"), job.text)
     artifact = sandbox.artifacts.directory / "proctor-gpu-0"
-    check(report(artifact)["summary"]["pass"] == 1, "no artifact of a red run")
+    check(report(artifact)["summary"]["pass"] == 1, "no artifact of a failed run")
     check(not list(artifact.rglob("*.core")), "a core is in the artifact")
 
 
@@ -258,7 +258,7 @@ def interfaces(_):
 
 
 SCENARIOS = {scenario.__name__: scenario for scenario in
-             (green, red, machine, bad_input, words, environment, lost_tool, read_only, twice, before_main, elsewhere,
+             (passing, failing, machine, bad_input, words, environment, lost_tool, read_only, twice, before_main, elsewhere,
               annotations_of_a_run, as_documented, readme, retried, hostile_output, interfaces)}
 
 

@@ -117,7 +117,7 @@ def all_good(sandbox):
     check([instance.labels for instance in result["runner"].instances] == [MACHINES, MACHINES, ["ubuntu-24.04"]], result)
     check("version is unknown" not in text(result), text(result))
     check([job.result for job in result.values()] == ["success"] * 4, text(result))
-    check(result["merge"].outputs["verdict"] == "green", text(result))
+    check(result["merge"].outputs["verdict"] == "passed", text(result))
     shards = result["shard"].instances
     check([instance.labels for instance in shards] == [MACHINES] * 4 and shards[0].timeout == 60, shards)
     check([bool(instance.container) for instance in shards] == [False, False, True, True], shards)
@@ -137,7 +137,7 @@ def second_call(sandbox, first):
     (sandbox.project() / "proctor.toml").write_text('[suite.other]\ncommand = ["true"]\n')
     second = sandbox.run(name="other", shards=1, shared=sandbox.shared,
                          stacks=json.dumps([{"stack": "on-the-host", "labels": MACHINES}]))
-    check(second["merge"].outputs["verdict"] == "green", text(second))
+    check(second["merge"].outputs["verdict"] == "passed", text(second))
     kept = sorted(path.name for path in sandbox.shared.directory.glob("other-*"))
     check(kept == ["other-conformance", "other-plans", "other-shard-on-the-host-1of1"], kept)
     ids = [{case["id"].split("/")[0] for case in report(sandbox.shared.directory / f"{name}-conformance" / "on-the-host")["cases"]}
@@ -306,7 +306,7 @@ def on_hardware(sandbox):
               "ref_name": "main", "api_url": Api().address}
     sandbox.shared = OnHardware(sandbox.path / "hardware")
     result = GPU.run(sandbox.new_job, {}, github, variables)["conformance"]
-    check((result.outputs["verdict"], result.result, errors(result.called)) == ("green", "success", []), text(result.called))
+    check((result.outputs["verdict"], result.result, errors(result.called)) == ("passed", "success", []), text(result.called))
     kept = sorted(path.name for path in sandbox.shared.directory.iterdir())
     check(kept == [f"gpu-{what}" for what in ("conformance", "gate", "history", "plans", "shard-on-the-host-1of1")], kept)
     merged = sandbox.shared.directory / "gpu-conformance" / "on-the-host"
@@ -336,7 +336,7 @@ def planted_fault(sandbox):
         result = sandbox.run(shared=OnHardware(sandbox.path / "hardware"), shards=1, **{"allow-simulated": False})
     finally:
         del os.environ["PROCTOR_SIM_FAULTS"]
-    check((result["merge"].outputs["verdict"], result["merge"].result) == ("red", "failure"), text(result))
+    check((result["merge"].outputs["verdict"], result["merge"].result) == ("failed", "failure"), text(result))
     check(any("Copy.HostToDeviceIsByteExact" in message for message in errors(result)), errors(result))
     check(not any("real device" in message for message in errors(result)), errors(result))
 

@@ -80,11 +80,11 @@ def summary(result):
 
 
 def is_green(result):
-    check(result["merge"].result == "success" and result["merge"].outputs["verdict"] == "green", text(result))
-    check("# Gate: green" in summary(result) and "Red" not in summary(result), summary(result))
+    check(result["merge"].result == "success" and result["merge"].outputs["verdict"] == "passed", text(result))
+    check("# Gate: PASSED" in summary(result) and "FAILED" not in summary(result), summary(result))
 
 
-def is_red(result, *reasons, verdict="red", code=1):
+def is_failed(result, *reasons, verdict="failed", code=1):
     """And says why, to those who look at the job's summary."""
     check(result["merge"].result == "failure" and result["merge"].outputs["verdict"] == verdict, text(result))
     for reason in reasons:
@@ -100,20 +100,20 @@ def good(sandbox):
     """Green, with the verdict, its page and the history; the runs are those of the commit that the job is of."""
     is_green(sandbox.again())
     said = json.loads((kept(sandbox, "proctor-gate") / "gate.json").read_text())
-    check(said["verdict"] == "green" and said["subject"] == {"commit": "0" * 40}, said)
+    check(said["verdict"] == "passed" and said["subject"] == {"commit": "0" * 40}, said)
     check(len(said["cells"][0]["runs"]) == 2, said["cells"])
     page = (kept(sandbox, "proctor-gate") / "index.html").read_text()
     check('<section id="gate"' in page and "copies, B580" in page and "It is not of" not in page, "no verdict of its runs")
     check((kept(sandbox, "proctor-gate") / "gate.statement.json").exists(), "no statement")
     shown = sandbox.proctor("history", "show", kept(sandbox, "proctor-history") / "history.sqlite", "--case", "memory*")
     check(shown.stdout.count("memory.xpu/Copy.") == 10, shown)
-    is_red(sandbox.again(sha="1" * 40), "subject", "1" * 40)
+    is_failed(sandbox.again(sha="1" * 40), "subject", "1" * 40)
 
 
 def missing(sandbox):
     """A shard whose job was good and left nothing; all of them."""
-    is_red(sandbox.again(without=["2of2"]), "shard 2/2 is missing", "on-the-host shard 2/2 has no report")
-    is_red(sandbox.again(without=["1of2", "2of2"]), *[f"on-the-host shard {shard}/2 has no report" for shard in (1, 2)])
+    is_failed(sandbox.again(without=["2of2"]), "shard 2/2 is missing", "on-the-host shard 2/2 has no report")
+    is_failed(sandbox.again(without=["1of2", "2of2"]), *[f"on-the-host shard {shard}/2 has no report" for shard in (1, 2)])
 
 
 def jobs(sandbox):
@@ -121,23 +121,23 @@ def jobs(sandbox):
     for became, words, without in (("skipped", "was skipped, which GitHub counts as good", []),
                                    ("failure", "failed", []), ("cancelled", "was cancelled", ["2of2"])):
         result = sandbox.again(became, without)
-        is_red(result, f"a job `shard` {words}", "shard 2/2 is missing" if without else "# Gate: green")
+        is_failed(result, f"a job `shard` {words}", "shard 2/2 is missing" if without else "# Gate: PASSED")
     stranger = {"pull_request": {"number": 7, "head": {"repo": {"full_name": "stranger/r"}}}}
-    is_red(sandbox.gated(event=stranger), "code of a fork never reaches the machines", "a job `shard` was skipped")
+    is_failed(sandbox.gated(event=stranger), "code of a fork never reaches the machines", "a job `shard` was skipped")
 
 
 def hardware(sandbox):
     """A simulated run is no card, whatever it calls itself."""
     sandbox.policy(SIMULATED.replace("hardware = false", ""))
-    is_red(sandbox.again(), "# Gate: RED", "rule `hardware`")
+    is_failed(sandbox.again(), "# Gate: FAILED", "rule `hardware`")
     said = json.loads((kept(sandbox, "proctor-gate") / "gate.json").read_text())
     broken = {rule["rule"] for rule in said["cells"][0]["rules"] if not rule["held"]}
-    check((said["verdict"], broken) == ("red", {"hardware"}), said)
-    is_red(sandbox.again(allow_simulated=False), "on-the-host: no case ran on a real device")
-    verdict_of(alone(sandbox), "red", "ci/gate.toml is not satisfied", keep="true")
+    check((said["verdict"], broken) == ("failed", {"hardware"}), said)
+    is_failed(sandbox.again(allow_simulated=False), "on-the-host: no case ran on a real device")
+    verdict_of(alone(sandbox), "failed", "ci/gate.toml is not satisfied", keep="true")
     sandbox.policy(SIMULATED)  # nothing proves a device, also if the merge has no result
-    verdict_of(alone(sandbox, PROVEN=""), "red", "on-the-host: no case ran on a real device", keep="true")
-    verdict_of(alone(sandbox, RUNNER_RESULT="failure"), "red", "a job `runner` failed", keep="true")
+    verdict_of(alone(sandbox, PROVEN=""), "failed", "on-the-host: no case ran on a real device", keep="true")
+    verdict_of(alone(sandbox, RUNNER_RESULT="failure"), "failed", "a job `runner` failed", keep="true")
 
 
 def policies(sandbox):
@@ -145,18 +145,18 @@ def policies(sandbox):
     sandbox.policy(SIMULATED.replace("suite ", "suit "))
     result = sandbox.gated()
     check([result[name].result for name in ("plan", "shard")] == ["failure", "skipped"], text(result))
-    is_red(result, "# Gate: refused", "`suit`", "Did you mean `suite`?", verdict="refused", code=2)
+    is_failed(result, "# Gate: refused", "`suit`", "Did you mean `suite`?", verdict="refused", code=2)
     check("`suit`" in result["plan"].instances[0].job.text, text(result))
     for policy, reason in (("ci/gat.toml", "ci/gat.toml"), ("ci/../../gate.toml", "no path in the repository")):
         result = sandbox.again(policy=policy)
-        is_red(result, reason, verdict="refused", code=2)
+        is_failed(result, reason, verdict="refused", code=2)
         check(reason in merge_job(result).text, text(result))
 
 
 def history(sandbox):
     """The newest of the branch that is of this repository. It is no past of the runs that it has itself."""
     sandbox.policy(SIMULATED + ASKED)
-    is_red(sandbox.again(), "rule `baseline`", "--baseline or --history")
+    is_failed(sandbox.again(), "rule `baseline`", "--baseline or --history")
     earlier = {"7": sandbox.shared}
     sandbox.policy(SIMULATED)
     for run, created, more in ((5, "2026-01-01T00:00:00Z", {}), (7, "2026-01-02T00:00:00Z", {}),
@@ -173,7 +173,7 @@ def history(sandbox):
     check(not kept(sandbox, "proctor-history").exists(), "the history of a pull request")
 
     sandbox.policy(SIMULATED + ASKED)
-    is_red(sandbox.again(earlier=earlier), "rule `baseline`", "the history holds no older run")
+    is_failed(sandbox.again(earlier=earlier), "rule `baseline`", "the history holds no older run")
 
 
 def history_lost(sandbox):
@@ -238,7 +238,7 @@ def known_failures(sandbox):
     for name in ("gate", "history", "conformance"):
         shutil.rmtree(shared.directory / f"proctor-{name}")
     result = sandbox.gated(stacks=stacks, shared=shared, kept={name: first[name] for name in ("plan", "shard")})
-    is_red(result, "# Gate: green", "nobody knows whether each known failure is still one", "GitHub answers 500")
+    is_failed(result, "# Gate: PASSED", "it is unknown whether each known failure is still one", "GitHub answers 500")
 
 
 def alone(sandbox, history_state="none", journal=None, **environment):
@@ -276,17 +276,17 @@ def alone(sandbox, history_state="none", journal=None, **environment):
 def verdict_of(ended, verdict, *reasons, keep="false"):
     code, outputs, said = ended
     check(outputs == {"verdict": verdict, "keep-history": keep}, outputs, said)
-    check(code == {"green": 0, "red": 1, "refused": 2}[verdict], code, said)
+    check(code == {"passed": 0, "failed": 1, "refused": 2}[verdict], code, said)
     for reason in reasons:
         check(reason in said, reason, "is not in", said)
 
 
 def unforeseen(sandbox):
     """Whatever is wrong around the gate, its verdict is written, with a reason, and no history is lost by it."""
-    verdict_of(alone(sandbox), "green", keep="true")
+    verdict_of(alone(sandbox), "passed", keep="true")
     for matrix in ("{", "[]", '"x"', '{"include": [7]}'):
         verdict_of(alone(sandbox, MATRIX=matrix), "refused", "# Gate: refused", "the matrix of the plan cannot be read")
-    verdict_of(alone(sandbox, GITHUB_STEP_SUMMARY=None), "green", "No summary", keep="true")
+    verdict_of(alone(sandbox, GITHUB_STEP_SUMMARY=None), "passed", "No summary", keep="true")
     verdict_of(alone(sandbox, GITHUB_SHA=None), "refused", "the gate could not do its work")
     for journal in ("", "no journal\n"):
         verdict_of(alone(sandbox, journal=journal), "refused", "# Gate: refused", f"{SHARD}2of2", keep="true")
@@ -305,17 +305,17 @@ def unforeseen(sandbox):
                          " AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) AS n FROM c); END")
     for name, reason in (("directory", "it is a directory"), ("newer", "a newer Proctor wrote it")):
         ended = alone(sandbox, "found", PREPARE=histories / name)
-        verdict_of(ended, "green", "No history: the newest one cannot be used", reason)
-    verdict_of(alone(sandbox, "found", PREPARE=histories / "trigger"), "green", "this run begins another one", keep="true")
+        verdict_of(ended, "passed", "No history: the newest one cannot be used", reason)
+    verdict_of(alone(sandbox, "found", PREPARE=histories / "trigger"), "passed", "this run begins another one", keep="true")
     killed = histories / "killed"
     killed.mkdir()
     (killed / "proctor").write_text(f'#!/bin/sh\n[ "$1 $2" != "history prune" ] || kill -KILL $$\nexec {BIN}/proctor "$@"\n')
     (killed / "proctor").chmod(0o755)
-    verdict_of(alone(sandbox, "found", PREPARE=histories / "newer", PATH=f"{killed}:/usr/bin:/bin"), "green",
+    verdict_of(alone(sandbox, "found", PREPARE=histories / "newer", PATH=f"{killed}:/usr/bin:/bin"), "passed",
                "the newest one cannot be used: proctor history prune exits with -9")
-    verdict_of(alone(sandbox, PREPARE=killed / "proctor"), "green", "this run is not added to the history")
+    verdict_of(alone(sandbox, PREPARE=killed / "proctor"), "passed", "this run is not added to the history")
     verdict_of(alone(sandbox, "found", PREPARE=histories / "newer", PATH="/nowhere", PLAN_RESULT="skipped", MATRIX=""),
-               "red", "proctor does not start here", "code of a fork never reaches the machines")
+               "failed", "proctor does not start here", "code of a fork never reaches the machines")
 
 
 def known_without_history(sandbox):
@@ -333,12 +333,12 @@ def long_summary(sandbox):
     """GitHub drops a summary of more than 1 MiB, and the step stays as it is: the beginning of this one is kept."""
     sys.path.insert(0, str(GATE))
     from gate import write_summary
-    (sandbox.path / "gate.md").write_text("* a case that is red\n" * 100_000)
+    (sandbox.path / "gate.md").write_text("* a case that failed\n" * 100_000)
     os.environ["GITHUB_STEP_SUMMARY"] = str(sandbox.path / "summary")
     write_summary(["the reason"], "", types.SimpleNamespace(said=""), sandbox.path)
     text = (sandbox.path / "summary").read_text()
     check(500_000 < len(text) < 1 << 20 and "* the reason\n" in text, len(text), text[:200])
-    check(text.endswith("red\n\nToo long: all of it is in gate.md of the artifact.\n"), text[-200:])
+    check(text.endswith("failed\n\nToo long: all of it is in gate.md of the artifact.\n"), text[-200:])
 
 
 def as_documented(_):

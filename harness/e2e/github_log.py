@@ -92,10 +92,10 @@ def hostile_run(sandbox):
     code, log = step(sandbox, "report", "render", "--format", "github", sandbox.last_out(), GITHUB_STEP_SUMMARY=str(summary), GITHUB_OUTPUT=str(outputs))
     obeyed = StepLog(log).obeyed
     check(code == 0 and [command.name for command in obeyed] == ["error"], "not one error:", log)
-    check("bad/" in obeyed[0].properties["title"] and "whose problem: code\n" in obeyed[0].text, "annotation:", obeyed)
-    check(summary.read_text().startswith("# before\n# Proctor: RED"), "summary:", summary.read_text()[:80])
+    check("bad/" in obeyed[0].properties["title"] and "owner:         code\n" in obeyed[0].text, "annotation:", obeyed)
+    check(summary.read_text().startswith("# before\n# Proctor: FAILED"), "summary:", summary.read_text()[:80])
     out = sandbox.last_out()
-    check(outputs.read_text() == "verdict=red\nexit-code=1\nretry=false\ntotal=2\npassed=1\nfailed=1\nskipped=0\nflaky=0\n"
+    check(outputs.read_text() == "verdict=failed\nexit-code=1\nretry=false\ntotal=2\npassed=1\nfailed=1\nskipped=0\nflaky=0\n"
           f"report={out}\njunit={out}/junit.xml\npage={out}/index.html\n",
           "outputs:", outputs.read_text())
 

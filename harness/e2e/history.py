@@ -77,7 +77,7 @@ def since_when(sandbox):
     [failing] = [entry for entry in answer["failing"] if entry["case"] == CASE]
     check(failing["since"]["id"] == third and failing["since"]["commit"] == "c" * 40, failing)
     check(failing["last"]["run"]["id"] == fourth and failing["runs"] == 2, failing)
-    check(failing["good"]["commit"] == "b" * 40 and failing["variant"]["simulated"], failing)
+    check(failing["passed"]["commit"] == "b" * 40 and failing["variant"]["simulated"], failing)
     text = history(sandbox, "show", "h.sqlite").stdout
     [line] = [line for line in text.splitlines() if line.startswith(f"    {CASE} ")]
     check(f"{CASE} · first failed in {'c' * 12}, less than an hour ago · 2 runs · passed in {'b' * 12}" in line, text)

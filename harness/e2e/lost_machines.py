@@ -92,7 +92,7 @@ def a_run_goes_on(sandbox):
     (sandbox.path / "suite08").touch()
     done, last = resume(sandbox, again)
     check(killed(done) == 0, done.stdout, done.stderr)
-    rest = report(last)["run"]["rest"]
+    rest = report(last)["run"]["remaining"]
     ids = [report_of["run"]["id"] for report_of in map(report, (lost,))] + [records(again)[0]["run_id"]]
     check(rest["runs"] == ids and rest["planned"] == 12, rest, ids)
     check("suite05" not in outcomes(report(last)), "it was proven already")
@@ -125,7 +125,7 @@ def a_shard_goes_on(sandbox):
         sandbox.proctor("run", "--plan", "plan.json", "--shard", f"{other}/3", "--out", runs[-1])
     done, out = resume(sandbox, lost)
     run = report(out)["run"]
-    check(run["shard"]["index"] == index and run["rest"]["plan"] == plan and run["rest"]["shards"] == 3, run)
+    check(run["shard"]["index"] == index and run["remaining"]["plan"] == plan and run["remaining"]["shards"] == 3, run)
     check_whole(*merged(sandbox, *runs, out))
     refused(sandbox, "report", "merge", *runs[:2], out, "--out", sandbox.out(), says=["is missing"])
 
@@ -137,23 +137,23 @@ def the_rest_is_a_plan(sandbox):
     runs = [lose(sandbox, "suite", "--plan", "plan.json", "--shard", f"{index}/2") for index in (1, 2)]
     for name in NAMES:
         (sandbox.path / name).touch()
-    done = sandbox.proctor("plan", "--rest", *runs, "-o", "rest.json", "--shards", "2")
+    done = sandbox.proctor("plan", "--remaining", *runs, "-o", "rest.json", "--shards", "2")
     check(done.returncode == 0 and "2 shards" in done.stdout, done.stdout, done.stderr)
     for index in (1, 2):
         runs.append(sandbox.out())
         done = sandbox.proctor("run", "--plan", "rest.json", "--shard", f"{index}/2", "--out", runs[-1])
-        check(report(runs[-1])["run"]["rest"]["planned"] == 12, done.stdout, done.stderr)
+        check(report(runs[-1])["run"]["remaining"]["planned"] == 12, done.stdout, done.stderr)
     check_whole(*merged(sandbox, *runs))
     refused(sandbox, "report", "merge", *runs[:-1], "--out", sandbox.out(), says=["shard 2/2 is missing"])
-    done = sandbox.proctor("plan", "--rest", *runs, "-o", "none.json")
+    done = sandbox.proctor("plan", "--remaining", *runs, "-o", "none.json")
     check(done.returncode == 0 and "nothing is left" in done.stdout, done.stdout, done.stderr)
     check(not (sandbox.path / "none.json").exists(), "a plan without cases")
 
     (sandbox.path / "plan.json").rename(sandbox.path / "moved.json")
-    refused(sandbox, "plan", "--rest", *runs[:2], "-o", "x.json", says=["plan.json", "--plan FILE"])
-    done = sandbox.proctor("plan", "--rest", *runs[:2], "--plan", "moved.json", "-o", "x.json")
+    refused(sandbox, "plan", "--remaining", *runs[:2], "-o", "x.json", says=["plan.json", "--plan FILE"])
+    done = sandbox.proctor("plan", "--remaining", *runs[:2], "--plan", "moved.json", "-o", "x.json")
     check(done.returncode == 0, done.stdout, done.stderr)
-    refused(sandbox, "plan", "--rest", *runs[:2], "--plan", "rest.json", "-o", "x.json",
+    refused(sandbox, "plan", "--remaining", *runs[:2], "--plan", "rest.json", "-o", "x.json",
             says=["rest.json is not the plan of these runs"])
 
 
@@ -194,9 +194,9 @@ def bad_input(sandbox):
         refused(sandbox, "run", "--resume", lost, *words, says=["--resume", *says])
     refused(sandbox, "run", "--resume", "gone", says=["gone does not exist"])
     refused(sandbox, "run", "--resume", sandbox.path, says=["no journal.jsonl"])
-    refused(sandbox, "plan", "--rest", lost, "-o", "rest.json", says=[str(lost), "not started with --plan", "--resume"])
-    refused(sandbox, "plan", "--rest", lost, "-o", "rest.json", "--suite-arg", "size=full", says=["--rest", "--suite-arg"])
-    refused(sandbox, "plan", "-o", "rest.json", "--plan", "plan.json", says=["--rest"])
+    refused(sandbox, "plan", "--remaining", lost, "-o", "rest.json", says=[str(lost), "not started with --plan", "--resume"])
+    refused(sandbox, "plan", "--remaining", lost, "-o", "rest.json", "--suite-arg", "size=full", says=["--remaining", "--suite-arg"])
+    refused(sandbox, "plan", "-o", "rest.json", "--plan", "plan.json", says=["--remaining"])
 
     out = sandbox.out()
     process = sandbox.start("run", "--jobs", "1", "--out", out)

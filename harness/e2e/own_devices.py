@@ -150,7 +150,7 @@ def proof(sandbox):
                                env={**sandbox.env, **(env or {})})
         check(done.returncode == code, done.returncode, options, done.stdout, done.stderr)
         case = report(out)["cases"][0]
-        return case["outcome"], case["reason"], case["problem"], done.stdout, case["attempts"]
+        return case["outcome"], case["reason"], case["owner"], done.stdout, case["attempts"]
 
     for hierarchy in ("composite", "flat", "combined"):
         check(run("--hierarchy", hierarchy, code=0)[0] == "pass", hierarchy)

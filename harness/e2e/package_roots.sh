@@ -31,7 +31,7 @@ expect() { # exit code, words that must be in the output, command...
 }
 
 run_all() { # root, proctor, devices
-  expect 0 'exit 0 (all good)' as_user "$1" "$2" run --sim "$3" --out "/tmp/out-$RANDOM"
+  expect 0 'exit 0 (PASSED)' as_user "$1" "$2" run --sim "$3" --out "/tmp/out-$RANDOM"
 }
 
 apt_install() { # root, packages...

@@ -40,9 +40,9 @@ def title(text):
 
 def several_runs(sandbox):
     good, bad = run(sandbox, "--", "true"), run(sandbox, "--", "false", code=1)
-    check(title((good / "index.html").read_text()) == "Good: 1 passed", title((good / "index.html").read_text()))
+    check(title((good / "index.html").read_text()) == "Passed: 1 of 1 case", title((good / "index.html").read_text()))
     text = page(sandbox, good, bad / "report.json")
-    check(title(text) == "Red: 1 of 2 cases not good", title(text))
+    check(title(text) == "Failed: 1 of 2 cases", title(text))
     check(cases(text) == ["true/true", "false/false"], cases(text))
     check(f'href="{bad.relative_to(sandbox.path)}/index.html"' in text, "the page of a run is not linked", text[:6000])
     (sandbox.path / "pages").mkdir()
@@ -76,14 +76,14 @@ def the_gate(sandbox):
     good, bad = (run(sandbox, "--name", "smoke", "--subject", "commit=c0ffee", "--subject", "dirty=false", "--", program, code=code)
                  for program, code in (("true", 0), ("false", 1)))
     (sandbox.path / "gate.toml").write_text('[[cell]]\nsuite = "smoke"\nbackend = "none"\nhardware = false\n')
-    for report, code, said in ((good, 0, "green"), (bad, 1, "red")):
+    for report, code, said in ((good, 0, "passed"), (bad, 1, "failed")):
         done = sandbox.proctor("gate", "--policy", "gate.toml", "--json", f"{said}.json", report)
         check(done.returncode == code, done.returncode, done.stdout, done.stderr)
-    shown = panel(page(sandbox, bad, "--gate", "red.json"), "gate")
-    check("</span> red</span> by the policy" in shown and 'href="#case=smoke/' in shown and "hardware = false" in shown, shown)
+    shown = panel(page(sandbox, bad, "--gate", "failed.json"), "gate")
+    check("</span> failed</span> by the policy" in shown and 'href="#case=smoke/' in shown and "hardware = false" in shown, shown)
     check("It is" not in shown, "the verdict is of this very run", shown)
-    shown = panel(page(sandbox, bad, "--gate", "green.json"), "gate")
-    check("</span> green</span>" in shown and "It is not of the run</strong>" in shown, "a verdict on another run", shown)
+    shown = panel(page(sandbox, bad, "--gate", "passed.json"), "gate")
+    check("</span> passed</span>" in shown and "It is not of the run</strong>" in shown, "a verdict on another run", shown)
     check(not panel(page(sandbox, bad), "gate"), "a panel without its file")
     print("ok the verdict of a gate")
 
@@ -96,7 +96,7 @@ def the_rules(sandbox):
     rules = json.loads(done.stdout)["rules"]
     shown = panel(page(sandbox, ours, "--coverage", "coverage.json"), "coverage")
     good = sum(any(check["id"] == "memory.xpu/Copy.HostToDeviceIsByteExact" for check in rule["checks"]) for rule in rules)
-    check(f"{len(rules)} rules" in shown and f"</span> {good} good</span>" in shown, good, shown[:2000])
+    check(f"{len(rules)} rules" in shown and f"</span> {good} passed</span>" in shown, good, shown[:2000])
     check(all(rule["id"] in shown for rule in rules), "a rule is not there")
     check("functions of Level Zero are called by no check" in shown, shown[-2000:])
     print("ok", good, "of", len(rules), "rules were checked")

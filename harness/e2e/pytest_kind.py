@@ -224,7 +224,7 @@ def start_up(sandbox):
     check(failure["file"].endswith("tests/test_a.py") and failure["line"] == 5, "not the test's own line:", failure)
     project = Project(sandbox, "cannot_list", {"conftest.py": "import no_such_module\n", "test_a.py": "def test_a(): pass\n"})
     run = sandbox.proctor("run", "--config", project.config, "--out", sandbox.out(), timeout=60)
-    check(run.returncode == 1 and "error(discovery)" in run.stdout and "no_such_module" in run.stdout, run.returncode,
+    check(run.returncode == 1 and "error · discovery" in run.stdout and "no_such_module" in run.stdout, run.returncode,
           run.stdout)
     changed = 'import os\nif "PROCTOR_ATTEMPT" in os.environ: import no_such_module\ndef test_a(): pass\n'
     hidden = 'import os\nif "PROCTOR_ATTEMPT" not in os.environ:\n    def test_gone(): pass\n'
@@ -663,7 +663,7 @@ def longer_than_a_line(sandbox):
                           'for i in range(9_000): test_marks = getattr(pytest.mark, f"m{i}")(test_marks)\n'}.items():
         project = Project(sandbox, name, {"test_a.py": text + "def test_b(): pass\n"})
         run = sandbox.proctor("run", "--config", project.config, "--out", sandbox.out(), timeout=120)
-        check(run.returncode == 1 and "error(discovery)" in run.stdout and "a line of 64 KiB" in run.stdout, name,
+        check(run.returncode == 1 and "error · discovery" in run.stdout and "a line of 64 KiB" in run.stdout, name,
               run.returncode, run.stdout, run.stderr)
     print("ok what is longer than a line of the protocol is cut where it is a text, and refused where it is a name")
 
@@ -744,7 +744,7 @@ def by_an_option_of_pytest(sandbox):
         if where == "addopts":
             (project.path / "pytest.ini").write_text("[pytest]\naddopts = --proctor\n")
         run = pytest(*(["--proctor"] if where == "option" else []))
-        check(run.returncode == 1 and "2 planned: 1 pass, 1 fail" in run.stdout, where, run.stdout)
+        check(run.returncode == 1 and "2 planned: 1 passed, 1 failed" in run.stdout, where, run.stdout)
     print("ok `pytest --proctor` is `proctor run -- pytest`")
 
 

@@ -180,7 +180,7 @@ def who_kills_all_is_the_code(sandbox):
     more = {"skips": {"skip_code": 77}}
     done, cases, _ = run(sandbox, {name: {"command": shell(script), "ranks": 2, "timeout": "30s", "grace": "200ms", **more.get(name, {})}
                                    for name, script in scripts.items()})
-    found = {name: (verdict(case), case["problem"]) for name, case in cases.items()}
+    found = {name: (verdict(case), case["owner"]) for name, case in cases.items()}
     check({name: said for name, (said, _) in found.items()} == {
         "all": "crash(signal:9)", "sibling": "crash(signal:9)", "skips": "skip(exit:77)", "fails": "fail(exit:77)"}, found)
     check(done.returncode == 1 and {found[name][1] for name in ("all", "sibling", "fails")} == {"code"}, found, done.stdout)

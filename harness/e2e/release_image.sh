@@ -70,7 +70,7 @@ runs_suites() {
     # Without CUDA's toolkit, packages have no CUDA suites.
     if [ $devices = cuda:1 ] && ! in_image test -e /opt/proctor/libexec/proctor/memory_cuda; then continue; fi
     text=$(in_image "$(entry_point)" run memory --sim $devices --filter '*HostToDevice*') || die "--sim $devices: $text"
-    grep -q 'exit 0 (all good)' <<<"$text" || die "no verdict: $text"
+    grep -q 'exit 0 (PASSED)' <<<"$text" || die "no verdict: $text"
     echo "ok memory on $devices: $(grep -o '[0-9]* planned: [^·]*' <<<"$text")"
   done
 }

@@ -94,9 +94,9 @@ def each_device(sandbox):
     check(len(counts) == 4 and all(len(outcomes) == 25 for outcomes in counts.values()), counts)
     bad = [card for card, outcomes in counts.items() if "fail" in outcomes]
     check(len(bad) == 1 and set(counts[bad[0]]) == {"fail"}, counts)
-    check(f"{bad[0]}: it fails there more often than luck explains" in done.stdout, "the table:", done.stdout)
+    check(f"{bad[0]}: it fails there more often than chance explains" in done.stdout, "the table:", done.stdout)
     check("no failure" not in done.stdout and cases["fine"]["outcome"] == "pass", done.stdout)
-    check(f"GPU {bad[0]} is bad: " in done.stdout and "(p = " in done.stdout, "the first line of the end:", done.stdout)
+    check(f"GPU {bad[0]} is unhealthy: " in done.stdout and "(p = " in done.stdout, "the first line of the end:", done.stdout)
     check(len(cases["host"]["attempts"]) == 25, "without devices it runs as ever")
     check(cases["card"]["outcome"] == "fail" and done.returncode == 75, "it is the card's:", done.returncode, done.stdout)
     print("ok the table tells the card from the code")
@@ -117,7 +117,7 @@ def each_pair(sandbox):
     check(cases["fine"]["outcome"] == "pass" and cases["bad"]["outcome"] == "fail", cases)
     failed = {tuple(attempt["devices"]) for attempt in cases["bad"]["attempts"] if attempt["outcome"] == "fail"}
     check(failed == {("cuda-sim:0", "cuda-sim:1"), ("cuda-sim:1", "cuda-sim:2")}, failed)
-    check(done.returncode == 1 and "is bad" not in done.stdout, "no set names the device:", done.returncode, done.stdout)
+    check(done.returncode == 1 and "is unhealthy" not in done.stdout, "no set names the device:", done.returncode, done.stdout)
     print("ok a case for two devices goes round the ring")
 
 

@@ -300,8 +300,8 @@ def epilog_finds_daemons(sandbox):
     process.kill()
     sandbox.finish(process)
     stray = subprocess.Popen(["sleep", "600"], env={**sandbox.env, "PROCTOR_RUN_ID": run_id})
-    check("killed process" in epilog(sandbox, 5), "the stray is not told")
-    check(stray.wait(10) == -signal.SIGKILL, "the stray lives")
+    check("killed process" in epilog(sandbox, 5), "the leaked process is not reported")
+    check(stray.wait(10) == -signal.SIGKILL, "the leaked process lives")
     is_finished(out, token)
 
 

@@ -38,7 +38,7 @@ def timed_out(sandbox, reason, code, limit, *command):
           done.stderr[-2000:])
     check(done.returncode == code == document["run"]["exit_code"], "exit", done.returncode, "instead of", code)
     problem = "code" if code == 1 else "machine"
-    check(case["problem"] == problem, "a problem of", case["problem"], "instead of", problem)
+    check(case["owner"] == problem, "a problem of", case["owner"], "instead of", problem)
 
 
 def python(text):

@@ -80,8 +80,8 @@ def faults_of(row, case, attempt, alive, containment):
         faults.append(f"forced is {termination['forced']}")
     if row.get("leaky", False) != ("leaky" in case["marks"]):
         faults.append(f"marks {case['marks']}")
-    if row.get("leaky") and not termination["strays"]:
-        faults.append("strays are not named")
+    if row.get("leaky") and not termination["leaked_processes"]:
+        faults.append("leaked processes are not named")
     if termination["unreapable"]:
         faults.append("unreapable")
     return faults

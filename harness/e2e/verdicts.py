@@ -62,7 +62,7 @@ def unlisted(sandbox):
     check_sums(document)
     check(outcomes(document) == {"broken": "error(discovery)", "fine/true": "pass"}, outcomes(document))
     case = document["cases"][0]
-    check("libtorch_cuda.so: cannot open" in case["note"] and case["problem"] == "code", case["note"], case["problem"])
+    check("libtorch_cuda.so: cannot open" in case["note"] and case["owner"] == "code", case["note"], case["owner"])
     check("libtorch_cuda.so: cannot open" in done.stdout, "the console does not have its words:", done.stdout)
     last = [line for line in done.stdout.splitlines() if line.startswith("ERROR broken: ")]
     check(len(last) == 1 and "libtorch_cuda.so: cannot open" in last[0], "its line at the end does not have them:", done.stdout)
@@ -131,7 +131,7 @@ say '"event":"start"'; say '"event":"end","result":"pass"'; exit 1
     done, document = run(sandbox, suites)
     check(outcomes(document) == {"elf/elf": "error(spawn:ENOEXEC)", "liar.none/A.B": "error(result_mismatch)"},
           outcomes(document))
-    check([case["problem"] for case in document["cases"]] == ["set-up", "code"], document["cases"])
+    check([case["owner"] for case in document["cases"]] == ["setup", "code"], document["cases"])
     check(done.returncode == 1 and "retry elsewhere" not in done.stdout, done.returncode, done.stdout)
     print("ok errors that another machine would have as well")
 
@@ -163,8 +163,8 @@ def unexpected_pass(sandbox):
     done, document = run(sandbox, suites, "--fail-fast")
     out = sandbox.last_out()
     check(done.returncode == 0 and document["cases"][0]["outcome"] == "xpass", done.returncode, document["cases"][0])
-    check(document["cases"][0]["problem"] == "nobody" and len(document["cases"][0]["attempts"]) == 1, document["cases"][0])
-    check(not red_in(out / "junit.xml") and "whose problem" not in done.stdout, done.stdout)
+    check(document["cases"][0]["owner"] == "none" and len(document["cases"][0]["attempts"]) == 1, document["cases"][0])
+    check(not red_in(out / "junit.xml") and "\nowner:" not in done.stdout, done.stdout)
     summary = (out / "summary.md").read_text()
     check("Passed unexpectedly" in summary and "<pre>" not in summary, summary)
     again = sandbox.proctor("rerun", out, "--failed")

@@ -53,7 +53,7 @@ def files(directory):
 
 def first_verdict(program, directory, **options):
     text = run(program, *FIRST_RUN, "--out", directory / "first", **options)
-    check("1 planned: 1 pass" in text and "simulated: no evidence about hardware" in text, text)
+    check("1 planned: 1 passed" in text and "simulated: no evidence about hardware" in text, text)
 
 
 def renumbered(wheel, directory):
@@ -171,7 +171,7 @@ def plugin(packages, work):
     check(not (project / "proctor-out").exists(), "pytest alone started a run")
     for command in ([environment / "bin/proctor", "run", "--", python, "-m", "pytest"], [python, "-m", "pytest", "--proctor"]):
         text = run(*command, expect=1, cwd=project)
-        check("2 planned: 1 pass, 1 fail" in text and "test_two.py::test_bad" in text, command, text)
+        check("2 planned: 1 passed, 1 failed" in text and "test_two.py::test_bad" in text, command, text)
         shutil.rmtree(project / "proctor-out")
 
 

@@ -100,7 +100,7 @@ struct PlannedShard {
   std::string plan{};  // digest of the whole plan with commands and limits (harness/plan/plan_file.h)
 };
 
-// What a run that goes on with others is the rest of (`run --resume`, `plan --rest`): a plan, and the runs of it that left
+// What a run that goes on with others is the rest of (`run --resume`, `plan --remaining`): a plan, and the runs of it that left
 // cases without an outcome.
 struct PlannedRest {
   std::vector<std::string> runs{};  // their ids
@@ -236,7 +236,7 @@ struct RunPlanned {
 struct EnvironmentVariable {
   std::string name{};
   std::optional<std::string> value{};  // none: it is not set
-  std::string by{};                    // who says so: "proctor", "simulation", "caller", "suite" or "nobody"
+  std::string by{};                    // who says so: "proctor", "simulation", "caller", "suite" or "none"
 };
 
 struct AttemptStarted {
@@ -251,7 +251,7 @@ struct AttemptStarted {
 };
 
 // A process that outlived the leader of its case.
-struct Stray {
+struct LeakedProcess {
   int pid = 0;
   std::string command;
 };
@@ -292,8 +292,8 @@ struct Termination {
   bool forced = false;  // SIGKILL was needed after the grace
   bool unreapable = false;
   std::int64_t kill_to_empty_ms = 0;  // from SIGKILL to the proof that nothing is left
-  std::vector<Stray> strays;
-  // Of a process that several cases shared: those that began in it, any of which may have left the strays.
+  std::vector<LeakedProcess> leaked_processes;
+  // Of a process that several cases shared: those that began in it, any of which may have left the leaked_processes.
   std::vector<std::string> left_by{};
   // What became of the process that guards the case, so that the runner ended the case itself: "it was killed
   // by signal 9". "": it did its work.
@@ -345,7 +345,7 @@ struct Culprit {
 struct Diagnosis {
   std::string rule{};               // "xid:79"
   std::string error_class{};        // "device_lost", "oom_device", "test_failure", ...
-  Blame problem = Blame::kMachine;  // whose problem it is
+  Blame problem = Blame::kMachine;  // the owner of the failure
   std::optional<Culprit> culprit{};
   GravityWord severity{};
   std::string where{};  // signal | kernel_log | code | output | outcome

@@ -99,7 +99,7 @@ void fields(auto& io, Is<Exclusion> auto& r) { io("confidence", r.confidence), i
 void fields(auto& io, Is<RunPlanned> auto& r) {
   io("run_id", r.run_id), io("started", r.started), io("proctor_version", r.proctor_version);
   io("command_line", r.command_line), io("directory", r.directory), io("hostname", r.hostname);
-  io("plan_digest", r.plan_digest), io("filters", r.filters), io("shard", r.shard), io("rest", r.rest),
+  io("plan_digest", r.plan_digest), io("filters", r.filters), io("shard", r.shard), io("remaining", r.rest),
       io("containment", r.containment), io("sim", r.sim), io("jobs", r.jobs);
   for_each_rule([&io](const RunRule& rule, auto& value) { io(rule.member, value); }, r.rules);
   io("exec", r.exec), io("vendors_here", r.vendors_here), io("no_device_for", r.no_device_for),
@@ -124,7 +124,7 @@ void fields(auto& io, Is<AttemptStarted> auto& r) {
   io("shared", r.shared);
 }
 
-void fields(auto& io, Is<Stray> auto& r) { io("pid", r.pid), io("command", r.command); }
+void fields(auto& io, Is<LeakedProcess> auto& r) { io("pid", r.pid), io("command", r.command); }
 
 void fields(auto& io, Is<Measure> auto& r) {
   io("name", r.name), io("value", r.value), io("unit", r.unit), io("n", r.n), io("spread", r.spread);
@@ -141,8 +141,8 @@ void fields(auto& io, Is<Trial> auto& r) { io("ok", r.ok), io("devices", r.devic
 
 void fields(auto& io, Is<Termination> auto& r) {
   io("signal_sent", r.signal_sent), io("forced", r.forced), io("unreapable", r.unreapable);
-  io("kill_to_empty_ms", r.kill_to_empty_ms), io("strays", r.strays), io("left_by", r.left_by),
-      io("guard_lost", r.guard_lost);
+  io("kill_to_empty_ms", r.kill_to_empty_ms), io("leaked_processes", r.leaked_processes),
+      io("left_by", r.left_by), io("guard_lost", r.guard_lost);
 }
 
 void fields(auto& io, Is<OutputInfo> auto& r) {
@@ -166,7 +166,7 @@ void fields(auto& io, Is<Culprit> auto& r) {
 }
 
 void fields(auto& io, Is<Diagnosis> auto& r) {
-  io("rule", r.rule), io("class", r.error_class), io("problem", r.problem), io("severity", r.severity);
+  io("rule", r.rule), io("class", r.error_class), io("owner", r.problem), io("severity", r.severity);
   io("where", r.where), io("line", r.line), io("next", r.next), io("source", r.source);
   io("others", r.others), io("gaps", r.gaps), io("culprit", r.culprit);
 }

@@ -192,7 +192,7 @@ PROCTOR_COUNT_FIELDS(RunPlanned, 33 + field_count(RunRules{}), f1, f2, f3, f4, f
                      f30, f31, f32, f33, f34)
 PROCTOR_COUNT_FIELDS(EnvironmentVariable, 3, f1, f2, f3)
 PROCTOR_COUNT_FIELDS(AttemptStarted, 8, f1, f2, f3, f4, f5, f6, f7, f8)
-PROCTOR_COUNT_FIELDS(Stray, 2, f1, f2)
+PROCTOR_COUNT_FIELDS(LeakedProcess, 2, f1, f2)
 PROCTOR_COUNT_FIELDS(Measure, 5, f1, f2, f3, f4, f5)
 PROCTOR_COUNT_FIELDS(Failure, 7, f1, f2, f3, f4, f5, f6, f7)
 PROCTOR_COUNT_FIELDS(Trial, 2, f1, f2)
@@ -231,7 +231,7 @@ TEST(EventsJson, EveryFieldIsWritten) {
   EXPECT_EQ(plan["containment"].size(), field_count(ContainmentInfo{}));
   EXPECT_EQ(plan["sim"].size(), field_count(SimInfo{}));
   EXPECT_EQ(plan["shard"].size(), field_count(PlannedShard{}));
-  EXPECT_EQ(plan["rest"].size(), field_count(PlannedRest{}));
+  EXPECT_EQ(plan["remaining"].size(), field_count(PlannedRest{}));
   EXPECT_EQ(plan["subject"].size(), field_count(Subject{}));
   EXPECT_EQ(plan["subject"]["commit"].size(), field_count(SubjectFact{}));
   EXPECT_EQ(plan["suites"][0].size(), field_count(PlannedSuite{}));
@@ -244,7 +244,7 @@ TEST(EventsJson, EveryFieldIsWritten) {
   EXPECT_EQ(plan["narrowed"]["variables"][0].size(), field_count(NarrowingVariable{}));
   const json end = json::parse(to_json_line(full_attempt()));
   EXPECT_EQ(end["termination"].size(), field_count(Termination{}));
-  EXPECT_EQ(end["termination"]["strays"][0].size(), field_count(Stray{}));
+  EXPECT_EQ(end["termination"]["leaked_processes"][0].size(), field_count(LeakedProcess{}));
   EXPECT_EQ(end["output"].size(), field_count(OutputInfo{}));
   EXPECT_EQ(end["evidence"].size(), field_count(EvidenceInfo{}));
   EXPECT_EQ(end["evidence"]["core"].size(), field_count(CoreInfo{}));
@@ -333,7 +333,7 @@ TEST(EventsJson, ValuesSurvive) {
   EXPECT_EQ(end.evidence.core.program, "/usr/bin/python3");
   EXPECT_EQ(end.evidence.core.bytes, 12'345u);
   EXPECT_EQ(end.evidence.frame->location, "queue.cc:40");
-  EXPECT_EQ(end.termination.strays.at(0).pid, 4711);
+  EXPECT_EQ(end.termination.leaked_processes.at(0).pid, 4711);
   EXPECT_EQ(end.termination.left_by.at(0), "m.xpu/A.C");
   EXPECT_EQ(end.termination.guard_lost, "it was killed by signal 9");
   EXPECT_EQ(end.ranks.at(0).left, "signal:9");

@@ -49,6 +49,11 @@ std::string to_string(const Verdict& verdict) {
   return text;
 }
 
+std::string readable(const Verdict& verdict) {
+  const std::string reason = readable_reason(verdict);
+  return std::string(to_string(verdict.outcome)) + (reason.empty() ? "" : " · " + reason);
+}
+
 Blame blame_of(const Verdict& verdict) {
   if (const ReasonMeaning* meaning = meaning_of_reason(verdict)) return meaning->problem;
   switch (verdict.outcome) {
@@ -74,13 +79,13 @@ Blame blame_of(const Verdict& verdict) {
 std::string_view to_string(Blame blame) {
   switch (blame) {
     case Blame::kNobody:
-      return "nobody";
+      return "none";
     case Blame::kCode:
       return "code";
     case Blame::kMachine:
       return "machine";
     case Blame::kSetup:
-      return "set-up";
+      return "setup";
   }
   return "?";
 }

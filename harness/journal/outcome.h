@@ -145,16 +145,18 @@ class ReasonText {
 };
 ReasonText reason_in_words(std::string words);
 
-// An outcome with its reason, e.g. {kCrash, {Reason::kSignal, 11}}; printed as `crash(signal:11)`.
+// An outcome with its reason, e.g. {kCrash, {Reason::kSignal, 11}}.
 struct Verdict {
   Outcome outcome = Outcome::kNotrun;
   ReasonText reason{};
 
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
-std::string to_string(const Verdict& verdict);
+std::string to_string(const Verdict& verdict);        // "crash(signal:11)": for programs
+std::string readable(const Verdict& verdict);         // "crash · SIGSEGV": for people
+std::string readable_reason(const Verdict& verdict);  // "SIGSEGV"; "" without a reason
 
-// Whose problem an outcome is: the first of the four answers that every red gives. blame_of() answers it for
+// The owner of a failure: the first of the four answers that every failure gives. blame_of() answers it for
 // an attempt without a diagnosis (harness/classify/), because it knows only the outcome.
 enum class Blame { kNobody, kCode, kMachine, kSetup };
 Blame blame_of(const Verdict& verdict);
@@ -164,7 +166,7 @@ bool is_device_gone(const Verdict& verdict);
 std::string_view to_string(Blame blame);
 std::optional<Blame> parse_blame(std::string_view text);
 
-// Whether the outcome makes the machine red and not the code. The exit code is then 75: retry elsewhere. False for
+// Whether the outcome is a failure of the machine and not of the code. The exit code is then 75: retry elsewhere. False for
 // errors that another machine would have as well: a command that is not there, a result that contradicts itself.
 bool is_machine_outcome(const Verdict& verdict);
 
@@ -174,7 +176,7 @@ struct ReasonMeaning {
   std::string_view spelling;  // "leaky"; "signal:*" takes a value; "spawn:ENOENT" is for that value
   std::array<Outcome, 2> outcomes;
   Blame problem;
-  bool machine;  // the machine is red: another one might do better; the gate and the exit code follow from it
+  bool machine;  // the machine failed: another one might do better; the gate and the exit code follow from it
   int exec;      // the code of `proctor exec` (harness/journal/outcome_meaning.h); 0: the outcome says it
   std::string_view
       words;  // what happened, for people, with {} for the value; "": those of the outcome, and the reason

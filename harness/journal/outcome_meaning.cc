@@ -1,7 +1,25 @@
 #include "harness/journal/outcome_meaning.h"
 
+#include <array>
+
+#include "harness/base/words.h"
+
 namespace proctor {
 namespace {
+
+struct VerdictRow {
+  RunVerdict verdict;
+  std::string_view name;
+  int exit_code;
+};
+constexpr std::array kVerdicts = {VerdictRow{RunVerdict::kPassed, "passed", kExitGreen},
+                                  VerdictRow{RunVerdict::kIncomplete, "incomplete", kExitIncomplete},
+                                  VerdictRow{RunVerdict::kInterrupted, "interrupted", kExitIncomplete},
+                                  VerdictRow{RunVerdict::kMachineFailed, "machine_failed", kExitMachine},
+                                  VerdictRow{RunVerdict::kFailed, "failed", kExitRed}};
+static_assert(std::ranges::is_sorted(kVerdicts, {}, &VerdictRow::verdict));
+
+const VerdictRow& row_of(RunVerdict verdict) { return kVerdicts[static_cast<std::size_t>(verdict)]; }
 
 using enum Outcome;
 using Of = MeaningOf;
@@ -11,37 +29,37 @@ constexpr bool kMidway = true;
 
 // clang-format off
 constexpr OutcomeMeaning kMeanings[] = {
-    {kPass, Of::kAll, Standing::kPassing, RunCode::kGreen, ExecCode::kCommand, Shade::kGreen, Doubt::kNone, !kMidway,
+    {kPass, Of::kAll, Standing::kPassing, RunVerdict::kPassed, ExecCode::kCommand, Shade::kGreen, Doubt::kNone, !kMidway,
      "passed"},
-    {kFail, Of::kAll, Standing::kFailing, RunCode::kRed, ExecCode::kCommand, Shade::kRed, Doubt::kUnlessExpected, !kMidway,
+    {kFail, Of::kAll, Standing::kFailing, RunVerdict::kFailed, ExecCode::kCommand, Shade::kRed, Doubt::kUnlessExpected, !kMidway,
      "failed"},
-    {kError, Of::kElsewhere, Standing::kFailing, RunCode::kRed, ExecCode::kHarness, Shade::kRed, Doubt::kUnlessNotStarted, kMidway,
+    {kError, Of::kElsewhere, Standing::kFailing, RunVerdict::kFailed, ExecCode::kHarness, Shade::kRed, Doubt::kUnlessNotStarted, kMidway,
      "the harness could not run or read it"},
-    {kError, Of::kMachine, Standing::kFailing, RunCode::kMachine, ExecCode::kHarness, Shade::kRed, Doubt::kUnlessNotStarted, kMidway,
+    {kError, Of::kMachine, Standing::kFailing, RunVerdict::kMachineFailed, ExecCode::kHarness, Shade::kRed, Doubt::kUnlessNotStarted, kMidway,
      "the harness could not run or read it"},
-    {kTimeout, Of::kElsewhere, Standing::kFailing, RunCode::kRed, ExecCode::kLimit, Shade::kRed, Doubt::kYes, kMidway,
+    {kTimeout, Of::kElsewhere, Standing::kFailing, RunVerdict::kFailed, ExecCode::kLimit, Shade::kRed, Doubt::kYes, kMidway,
      "still running after its time limit"},
-    {kTimeout, Of::kMachine, Standing::kFailing, RunCode::kMachine, ExecCode::kLimit, Shade::kRed, Doubt::kNone, kMidway,
+    {kTimeout, Of::kMachine, Standing::kFailing, RunVerdict::kMachineFailed, ExecCode::kLimit, Shade::kRed, Doubt::kNone, kMidway,
      "the machine gave it too little CPU time for its time limit"},
-    {kStall, Of::kElsewhere, Standing::kFailing, RunCode::kRed, ExecCode::kLimit, Shade::kRed, Doubt::kYes, kMidway,
+    {kStall, Of::kElsewhere, Standing::kFailing, RunVerdict::kFailed, ExecCode::kLimit, Shade::kRed, Doubt::kYes, kMidway,
      "no output for as long as its stall limit"},
-    {kStall, Of::kMachine, Standing::kFailing, RunCode::kMachine, ExecCode::kLimit, Shade::kRed, Doubt::kNone, kMidway,
+    {kStall, Of::kMachine, Standing::kFailing, RunVerdict::kMachineFailed, ExecCode::kLimit, Shade::kRed, Doubt::kNone, kMidway,
      "the machine gave it too little CPU time to write anything within its stall limit"},
-    {kCrash, Of::kAll, Standing::kFailing, RunCode::kRed, ExecCode::kCommand, Shade::kRed, Doubt::kYes, kMidway,
+    {kCrash, Of::kAll, Standing::kFailing, RunVerdict::kFailed, ExecCode::kCommand, Shade::kRed, Doubt::kYes, kMidway,
      "crashed"},
-    {kDeviceLost, Of::kAll, Standing::kFailing, RunCode::kMachine, ExecCode::kMachine, Shade::kRed, Doubt::kYes, kMidway,
+    {kDeviceLost, Of::kAll, Standing::kFailing, RunVerdict::kMachineFailed, ExecCode::kMachine, Shade::kRed, Doubt::kYes, kMidway,
      "the driver reported its device as gone"},
-    {kSkip, Of::kAll, Standing::kUnrun, RunCode::kGreen, ExecCode::kCommand, Shade::kDim, Doubt::kNone, !kMidway,
+    {kSkip, Of::kAll, Standing::kUnrun, RunVerdict::kPassed, ExecCode::kCommand, Shade::kDim, Doubt::kNone, !kMidway,
      "skipped"},
-    {kXfail, Of::kAll, Standing::kExpected, RunCode::kGreen, ExecCode::kCommand, Shade::kDim, Doubt::kNone, !kMidway,
+    {kXfail, Of::kAll, Standing::kExpected, RunVerdict::kPassed, ExecCode::kCommand, Shade::kDim, Doubt::kNone, !kMidway,
      "fails as known"},
-    {kXpass, Of::kOurs, Standing::kFailing, RunCode::kRed, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
+    {kXpass, Of::kOurs, Standing::kFailing, RunVerdict::kFailed, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
      "passed although it is expected to fail; remove its entry in the list, or its xfail marker"},
-    {kXpass, Of::kForeign, Standing::kExpected, RunCode::kGreen, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
+    {kXpass, Of::kForeign, Standing::kExpected, RunVerdict::kPassed, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
      "passed although it is expected to fail; remove its entry in the list, or its xfail marker"},
-    {kNotrun, Of::kElsewhere, Standing::kUnrun, RunCode::kIncomplete, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
+    {kNotrun, Of::kElsewhere, Standing::kUnrun, RunVerdict::kIncomplete, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
      "not run"},
-    {kNotrun, Of::kMachine, Standing::kUnrun, RunCode::kMachine, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
+    {kNotrun, Of::kMachine, Standing::kUnrun, RunVerdict::kMachineFailed, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
      "not run"},
 };
 // clang-format on
@@ -77,21 +95,30 @@ std::string_view to_string(Standing standing) {
 }
 
 std::string_view to_string(MeaningOf of) {
-  return name_in({"", "the machine's", "any other", "of our suites", "of others"}, of);
+  return name_in({"", "the machine's", "any other", "of built-in suites", "of others"}, of);
 }
 
-int exit_code_of(RunCode code) {
-  switch (code) {
-    case RunCode::kGreen:
-      return kExitGreen;
-    case RunCode::kRed:
-      return kExitRed;
-    case RunCode::kMachine:
-      return kExitMachine;
-    case RunCode::kIncomplete:
-      return kExitIncomplete;
-  }
-  return kExitMachine;
+std::string_view to_string(RunVerdict verdict) { return row_of(verdict).name; }
+
+std::optional<RunVerdict> parse_run_verdict(std::string_view text) {
+  const auto* row = std::ranges::find(kVerdicts, text, &VerdictRow::name);
+  return row == kVerdicts.end() ? std::nullopt : std::optional(row->verdict);
 }
+
+std::string words_of(RunVerdict verdict) {
+  std::string words(to_string(verdict));
+  std::ranges::replace(words, '_', ' ');
+  return words;
+}
+
+std::string title_of(RunVerdict verdict) {
+  std::string title = words_of(verdict);
+  title.replace(0, 1, upper_case(title.substr(0, 1)));
+  return title;
+}
+
+std::string headline(RunVerdict verdict) { return upper_case(words_of(verdict)); }
+
+int exit_code_of(RunVerdict verdict) { return row_of(verdict).exit_code; }
 
 }  // namespace proctor

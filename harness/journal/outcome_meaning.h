@@ -1,13 +1,16 @@
-// What an outcome means: one table, which the exit codes, the console, the history and the care of devices read in place
-// of a `switch` of their own. The table of the report formats is reports/formats/formats.h. A new outcome is a
-// new row in both; docs/reference/outcomes.md shows them, and a test compares it with them.
+// The verdict of a run with its words, and what an outcome means: one table, which the exit codes, the console, the history
+// and the care of devices read in place of a `switch` of their own. The table of the report formats is
+// reports/formats/formats.h. A new outcome is a new row in both; docs/reference/outcomes.md shows them, and a test compares
+// it with them.
 //
-// No column shows `notrun` or `xpass` as good.
+// No column shows `notrun` or `xpass` as passed.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "harness/journal/outcome.h"
@@ -19,10 +22,10 @@ namespace proctor {
 // meaning.
 
 inline constexpr int kExitGreen = 0;
-inline constexpr int kExitRed = 1;         // the code is red
+inline constexpr int kExitRed = 1;         // the code failed
 inline constexpr int kExitUsage = 2;       // usage or plan refused; nothing was started
 inline constexpr int kExitIncomplete = 3;  // something planned was not run
-inline constexpr int kExitMachine = 75;    // the machine is red: retry elsewhere
+inline constexpr int kExitMachine = 75;    // the machine failed: retry elsewhere
 
 // `exec` passes the command's own code through, except for these.
 inline constexpr int kExecTimeout = 124;
@@ -30,19 +33,33 @@ inline constexpr int kExecInternal = 125;
 inline constexpr int kExecNotExecutable = 126;
 inline constexpr int kExecNotFound = 127;
 
+// ---- Verdict ----
+// Of a run, a gate, a cell of a gate, the acceptance of a device, a node. Every output takes its words from here
+// (docs/internals/words.md). Of several runs, the greatest is that of all.
+
+enum class RunVerdict { kPassed, kIncomplete, kInterrupted, kMachineFailed, kFailed };
+
+std::string_view to_string(RunVerdict verdict);  // "machine_failed": in every machine-readable output
+std::optional<RunVerdict> parse_run_verdict(std::string_view text);
+std::string words_of(RunVerdict verdict);  // "machine failed"
+std::string title_of(RunVerdict verdict);  // "Machine failed"
+std::string headline(RunVerdict verdict);  // "MACHINE FAILED": of console and summary
+int exit_code_of(RunVerdict verdict);
+constexpr RunVerdict passed_or_failed(bool passed) {
+  return passed ? RunVerdict::kPassed : RunVerdict::kFailed;
+}
+
 // Which verdicts of its outcome a row is for.
 enum class MeaningOf {
   kAll,
   kMachine,    // is_machine_outcome()
-  kElsewhere,  // not so: another machine would say the same
+  kElsewhere,  // the others: another machine would give the same
   kOurs,       // of a case of our own suites
   kForeign,    // of a case of other suites
 };
 
 // As which of these a comparison of two runs takes it; its classes are pairs of them (regression: passing, failing).
 enum class Standing { kPassing, kFailing, kExpected, kUnrun };
-// Whose exit code it is. Nobody's: the run stays green.
-enum class RunCode { kGreen, kRed, kMachine, kIncomplete };
 // Whose code `exec` ends with: its command's own, that of a limit, the machine's, or that of a failure of ours.
 enum class ExecCode { kCommand, kLimit, kMachine, kHarness };
 enum class Shade { kGreen, kDim, kYellow, kRed };
@@ -58,7 +75,7 @@ struct OutcomeMeaning {
   Outcome outcome;
   MeaningOf of;
   Standing standing;
-  RunCode run;
+  RunVerdict run;  // of a run with such a case alone
   ExecCode exec;
   Shade shade;
   DeviceDoubt doubt;
@@ -103,8 +120,5 @@ const OutcomeMeaning& meaning_of(const Verdict& verdict, std::string_view kind =
 
 std::string_view to_string(Standing standing);
 std::string_view to_string(MeaningOf of);  // "the machine's"; "" for all
-
-// The code of `proctor run` (harness/journal/outcome_meaning.h).
-int exit_code_of(RunCode code);
 
 }  // namespace proctor

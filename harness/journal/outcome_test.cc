@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <set>
 
 #include "harness/journal/event_words.h"
@@ -28,7 +30,29 @@ TEST(Outcome, VerdictPrintsItsReason) {
   EXPECT_EQ(to_string(Verdict{Outcome::kPass, ""}), "pass");
 }
 
-TEST(Outcome, ExactlyTheGoodOutcomesAreNobodysProblem) {
+TEST(Outcome, PeopleReadNamesOfSignalsAndNoCodes) {
+  EXPECT_EQ(readable({Outcome::kPass, ""}), "pass");
+  EXPECT_EQ(readable({Outcome::kCrash, {Reason::kSignal, 11}}), "crash · SIGSEGV");
+  EXPECT_EQ(readable({Outcome::kCrash, {Reason::kSignal, 64}}), "crash · signal 64");
+  EXPECT_EQ(readable({Outcome::kFail, {Reason::kDriverCrash, 6}}), "fail · driver crash: SIGABRT");
+  EXPECT_EQ(readable({Outcome::kFail, {Reason::kExit, 3}}), "fail · exit code 3");
+  EXPECT_EQ(readable({Outcome::kSkip, {Reason::kNeeds, "devices>=2"}}), "skip · needs:devices>=2");
+}
+
+TEST(RunVerdict, HasOneWordInEachOutput) {
+  using enum RunVerdict;
+  constexpr std::array kAll = {kPassed, kIncomplete, kInterrupted, kMachineFailed, kFailed};
+  for (const RunVerdict verdict : kAll) EXPECT_EQ(parse_run_verdict(to_string(verdict)), verdict);
+  EXPECT_EQ(parse_run_verdict("green"), std::nullopt);
+  EXPECT_EQ(to_string(kMachineFailed), "machine_failed");
+  EXPECT_EQ(words_of(kMachineFailed), "machine failed");
+  EXPECT_EQ(title_of(kMachineFailed), "Machine failed");
+  EXPECT_EQ(headline(kMachineFailed), "MACHINE FAILED");
+  EXPECT_EQ(exit_code_of(kMachineFailed), kExitMachine);
+  EXPECT_TRUE(std::ranges::is_sorted(kAll)) << "the worst of several runs is the greatest";
+}
+
+TEST(Outcome, ExactlyTheOutcomesThatFailHaveAnOwner) {
   for (const Outcome outcome : kAllOutcomes) {
     EXPECT_EQ(is_bad(outcome, "proctor"), blame_of({outcome, ""}) != Blame::kNobody) << to_string(outcome);
   }
@@ -55,7 +79,7 @@ TEST(Outcome, WhatAnotherMachineWouldSayAsWellIsNotTheMachines) {
   }
 }
 
-TEST(Outcome, TheReasonDecidesWhoseProblemItIs) {
+TEST(Outcome, TheReasonDecidesTheOwner) {
   EXPECT_EQ(blame_of({Outcome::kFail, ""}), Blame::kCode);
   EXPECT_EQ(blame_of({Outcome::kFail, Reason::kSetup}), Blame::kSetup);
   EXPECT_EQ(blame_of({Outcome::kCrash, {Reason::kSignal, 11}}), Blame::kCode);
@@ -68,14 +92,14 @@ TEST(Outcome, TheReasonDecidesWhoseProblemItIs) {
   EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kBreaker}), Blame::kMachine);
 }
 
-TEST(OutcomeMeaning, WhatWasNotRunAndAnUnexpectedPassAreGreenNowhere) {
+TEST(OutcomeMeaning, WhatWasNotRunAndAnUnexpectedPassPassNowhere) {
   for (const OutcomeMeaning& row : outcome_meanings()) {
     EXPECT_FALSE(row.words.empty());
     if (row.outcome == Outcome::kPass) continue;
     SCOPED_TRACE(row.words);
     EXPECT_NE(row.standing, Standing::kPassing);
     EXPECT_NE(row.shade, Shade::kGreen);
-    EXPECT_TRUE(row.outcome != Outcome::kNotrun || row.run != RunCode::kGreen);
+    EXPECT_TRUE(row.outcome != Outcome::kNotrun || row.run != RunVerdict::kPassed);
   }
 }
 
@@ -93,7 +117,7 @@ TEST(OutcomeMeaning, TheReasonAndTheKindChooseTheRow) {
   for (const Outcome outcome : kAllOutcomes) {
     for (const std::string_view kind : {"proctor", "pytest"}) {
       EXPECT_EQ(meaning_of({outcome, ""}, kind).outcome, outcome);
-      EXPECT_EQ(meaning_of({outcome, ""}, kind).run != RunCode::kGreen, is_bad(outcome, kind));
+      EXPECT_EQ(meaning_of({outcome, ""}, kind).run != RunVerdict::kPassed, is_bad(outcome, kind));
     }
   }
 }

@@ -25,7 +25,7 @@ constexpr std::array<Outcome, 2> only(Outcome outcome) { return {outcome, outcom
 // clang-format off
 constexpr std::array kReasons = {
     ReasonMeaning{R::kLeaky, "leaky", only(kFail), kCode, kAnywhere, kByOutcome,
-                  "good, but it left something behind, and leaks = \"fail\""},
+                  "passed, but it left something behind, and leaks = \"fail\""},
     ReasonMeaning{R::kWarn, "warn", only(kFail), kCode, kAnywhere, kByOutcome,
                   "it warned, and --strict turns warnings into failures"},
     ReasonMeaning{R::kSetup, "setup", only(kFail), kSetup, kAnywhere, kByOutcome,
@@ -181,6 +181,14 @@ bool matches(const ReasonMeaning& row, const std::string& text) {
          (takes_any_value(row) && text.starts_with(row.spelling.substr(0, row.spelling.size() - 1)));
 }
 
+// "SIGSEGV" of "11".
+std::string signal_or_number(std::string_view number) {
+  int signal = 0;
+  std::from_chars(number.data(), number.data() + number.size(), signal);
+  const std::string name = signal_name(signal);
+  return name.empty() ? fmt::format("signal {}", number) : name;
+}
+
 std::string value_words(Reason reason, std::string_view value) {
   const bool is_signal = reason == Reason::kSignal || reason == Reason::kDriverCrash;
   if (is_signal) return signal_words(value);
@@ -218,16 +226,24 @@ const ReasonMeaning* meaning_of_reason(const Verdict& verdict) {
   return row == kReasons.end() ? nullptr : row;
 }
 
+std::string readable_reason(const Verdict& verdict) {
+  const ReasonText& reason = verdict.reason;
+  if (const auto signal = reason.value_of(Reason::kSignal)) return signal_or_number(*signal);
+  if (const auto signal = reason.value_of(Reason::kDriverCrash))
+    return "driver crash: " + signal_or_number(*signal);
+  if (const auto code = reason.value_of(Reason::kExit); code && !code->empty())
+    return fmt::format("exit code {}", *code);
+  return reason.text();
+}
+
 std::string words_of_reason(const ReasonMeaning& meaning, const ReasonText& reason) {
   const std::string value = value_words(meaning.reason, reason.value_of(meaning.reason).value_or(""));
   return fmt::format(fmt::runtime(meaning.words), value);
 }
 
 std::string signal_words(std::string_view number) {
-  int signal = 0;
-  std::from_chars(number.data(), number.data() + number.size(), signal);
-  const std::string name = signal_name(signal);
-  return name.empty() ? fmt::format("signal {}", number) : fmt::format("signal {} ({})", number, name);
+  const std::string name = signal_or_number(number);
+  return name.starts_with("SIG") ? fmt::format("signal {} ({})", number, name) : name;
 }
 
 }  // namespace proctor

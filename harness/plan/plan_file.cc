@@ -311,16 +311,16 @@ std::map<std::string, int> groups_from(const Json& json) {
 
 void put_rest(const PlanFile& file, Json& json) {
   if (!file.rest) return;
-  json["rest"] = {{"runs", file.rest->runs},
-                  {"plan", file.rest->plan},
-                  {"plan_digest", file.rest->plan_digest},
-                  {"planned", file.rest->planned},
-                  {"shards", file.rest->shards}};
+  json["remaining"] = {{"runs", file.rest->runs},
+                       {"plan", file.rest->plan},
+                       {"plan_digest", file.rest->plan_digest},
+                       {"planned", file.rest->planned},
+                       {"shards", file.rest->shards}};
 }
 
 std::optional<PlannedRest> rest_from(const Json& json) {
-  if (!json.contains("rest")) return std::nullopt;
-  const Json& rest = json["rest"];
+  if (!json.contains("remaining")) return std::nullopt;
+  const Json& rest = json["remaining"];
   return PlannedRest{.runs = rest.at("runs"),
                      .plan_digest = rest.at("plan_digest"),
                      .plan = rest.at("plan"),

@@ -20,7 +20,7 @@ const PlanDirectories kThere{.start = "/ci/work", .programs = "/ci/work/bin", .s
 PlanFile full() {
   PlanFile file{.extent = {.size = "full", .seed = 7, .point = ""}};
   file.run.schedule.breaker = 3;
-  file.run.devices = {.foreign = "other", .reset = "sick", .telemetry = 7};
+  file.run.devices = {.foreign = "other", .reset = "unhealthy", .telemetry = 7};
   file.run.verdicts.flaky = "pass:4%";
   Suite suite;
   suite.name = "attention";

@@ -289,8 +289,8 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     if (phase_ == Phase::kDraining) awaits_report_of_kill();  // the guard kills by the same file
     if (guard_gone_) return finish();
     restore_limits(recipe_);
-    end_.termination.strays =
-        find_strays(recipe_.reader, guard_pid_, leader_status_ ? 0 : leader_pid(), guard_children_.get());
+    end_.termination.leaked_processes = find_leaked_processes(
+        recipe_.reader, guard_pid_, leader_status_ ? 0 : leader_pid(), guard_children_.get());
     start_killing();
     if (held_) return take_over();
     order(guard::CommandType::kKill, 0);
@@ -319,7 +319,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     end_.termination.unreapable = true;
     recipe_.unfinished = true;
     if (sweep_ && !sweep_->doubt().empty()) end_.termination.guard_lost += ", and " + sweep_->doubt();
-    if (!guard_gone_) add_strays(find_strays(recipe_.reader, guard_pid_, 0, guard_children_.get()));
+    if (!guard_gone_) add_leaked(find_leaked_processes(recipe_.reader, guard_pid_, 0, guard_children_.get()));
     finish();
   }
 
@@ -440,11 +440,12 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     check_done();
   }
 
-  void add_strays(const std::vector<Stray>& more) {
-    auto& strays = end_.termination.strays;
-    for (const Stray& found : more) {
-      const auto same = [&found](const Stray& stray) { return stray.pid == found.pid; };
-      if (std::none_of(strays.begin(), strays.end(), same)) strays.push_back(found);
+  void add_leaked(const std::vector<LeakedProcess>& more) {
+    auto& leaked_processes = end_.termination.leaked_processes;
+    for (const LeakedProcess& found : more) {
+      const auto same = [&found](const LeakedProcess& leaked) { return leaked.pid == found.pid; };
+      if (std::none_of(leaked_processes.begin(), leaked_processes.end(), same))
+        leaked_processes.push_back(found);
     }
   }
 
@@ -585,7 +586,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   void finish() {
     if (phase_ == Phase::kPassingOn || phase_ == Phase::kEnded) return;
     phase_ = Phase::kPassingOn;
-    if (sweep_) add_strays(sweep_->found());
+    if (sweep_) add_leaked(sweep_->found());
     if (output_->read_rest([self = shared_from_this()] { self->end(); })) return end();
     step_timer_.cancel();
     if (end_.cause == EndCause::kExited && !spec_.limits.timeout)

@@ -233,18 +233,18 @@ TEST_P(ContainedProcessTest, TheLimitForACoreIsRaisedAndNeverLowered) {
 TEST_P(ContainedProcessTest, TheLeadersExitDecidesWhoeverHoldsThePipes) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  constexpr const char* kStrays[] = {
+  constexpr const char* kLeaking[] = {
       "sleep 1000 &",                                    // silent, holds the pipes
       "sleep 1000 >/dev/null 2>&1 &",                    // silent, without the pipes
       "(while :; do echo chatter; sleep 0.01; done) &",  // output must not extend the window
       "(setsid sh -c 'trap \"\" TERM; (sleep 1000 >/dev/null 2>&1 &)' &);"  // daemon
   };
-  for (const char* stray : kStrays) {
-    const ProcessEnd end = run(shell(std::string("exec 9>") + fifo + "; " + stray + " sleep 0.05; exit 0"));
-    EXPECT_EQ(end.cause, EndCause::kExited) << stray;
-    EXPECT_THAT(end.exit_code, Optional(0)) << stray;
-    ASSERT_FALSE(end.termination.strays.empty()) << stray;
-    EXPECT_TRUE(reads_eof(reader.get(), 0)) << stray;
+  for (const char* leaked : kLeaking) {
+    const ProcessEnd end = run(shell(std::string("exec 9>") + fifo + "; " + leaked + " sleep 0.05; exit 0"));
+    EXPECT_EQ(end.cause, EndCause::kExited) << leaked;
+    EXPECT_THAT(end.exit_code, Optional(0)) << leaked;
+    ASSERT_FALSE(end.termination.leaked_processes.empty()) << leaked;
+    EXPECT_TRUE(reads_eof(reader.get(), 0)) << leaked;
   }
 }
 
@@ -277,7 +277,7 @@ TEST_P(ContainedProcessTest, WhatKillsTheGuardOnceItsLeaderIsReapedIsEndedByTheR
   EXPECT_EQ(end.cause, EndCause::kExited);
   EXPECT_THAT(end.exit_code, Optional(0));
   EXPECT_EQ(end.termination.guard_lost, "it was killed by signal 9");
-  EXPECT_FALSE(end.termination.strays.empty());
+  EXPECT_FALSE(end.termination.leaked_processes.empty());
   EXPECT_FALSE(end.termination.unreapable);
   EXPECT_TRUE(reads_eof(reader.get(), 0));
 }
@@ -338,7 +338,7 @@ TEST_P(RunnerWithoutFilesTest, WhatIsLeftIsNamedAndEnded) {
     const ProcessEnd end = run(takes_files(fifo, "exit 0"));
     EXPECT_EQ(end.cause, EndCause::kExited);
     EXPECT_THAT(end.exit_code, Optional(0));
-    EXPECT_FALSE(end.termination.strays.empty());
+    EXPECT_FALSE(end.termination.leaked_processes.empty());
     EXPECT_FALSE(end.termination.unreapable);
     EXPECT_EQ(end.termination.guard_lost, "") << "it still hears and obeys";
   });
@@ -396,7 +396,7 @@ TEST_P(ContainedProcessTest, WhoHoldsTheLockOfItsMemoryDoesNotHoldUpTheRunner) {
   EXPECT_EQ(end.cause, EndCause::kTimeout);
   EXPECT_FALSE(end.termination.unreapable);
   std::vector<std::string> commands;
-  for (const Stray& stray : end.termination.strays) commands.push_back(stray.command);
+  for (const LeakedProcess& leaked : end.termination.leaked_processes) commands.push_back(leaked.command);
   EXPECT_THAT(commands, testing::Contains("[misbehaving]"));
 }
 
@@ -414,7 +414,7 @@ TEST_P(ContainedProcessTest, AServerThatWasThereBeforeIsSpared) {
   spec.limits.timeout = Milliseconds(1'000);
   spec.limits.grace = Milliseconds(100);
   const ProcessEnd end = run(spec);
-  for (const Stray& stray : end.termination.strays) EXPECT_NE(stray.pid, server);
+  for (const LeakedProcess& leaked : end.termination.leaked_processes) EXPECT_NE(leaked.pid, server);
   containment_->recipe().unfinished = true;
   EXPECT_TRUE(containment_->end_rest(Milliseconds(5'000)).empty());
   EXPECT_EQ(waitpid(server, nullptr, WNOHANG), 0) << "it is alive";

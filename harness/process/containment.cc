@@ -158,7 +158,7 @@ std::string Containment::why_no_pressure() const {
                              : "the kernel has no cpu.pressure in " + run_cgroup_ + " (CONFIG_PSI; psi=1)";
 }
 
-std::vector<Stray> Containment::end_rest(Milliseconds limit) { return sweep_rest(*recipe_, limit); }
+std::vector<LeakedProcess> Containment::end_rest(Milliseconds limit) { return sweep_rest(*recipe_, limit); }
 
 ContainmentInfo Containment::info() const {
   return {std::string(to_string(layer())), probe_.not_guaranteed, probe_.how_to_improve, probe_.signals};

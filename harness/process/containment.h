@@ -56,7 +56,7 @@ class Containment {
   bool has_pids_limit() const { return has_pids_limit_; }
   // At the end of a run: kills the remaining processes, blocking for at most `limit`. Returns those still
   // alive.
-  std::vector<Stray> end_rest(Milliseconds limit);
+  std::vector<LeakedProcess> end_rest(Milliseconds limit);
   // Starts to measure frozen time.
   void watch_frozen_time();
   // As FrozenTime::take_notable().

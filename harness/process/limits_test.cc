@@ -87,7 +87,7 @@ TEST_P(LimitsTest, AChildThatOutlivesThePoliteLeaderIsKilledAndNamed) {
   const ProcessEnd end = run_past_up(spec);
   EXPECT_EQ(end.cause, EndCause::kTimeout);
   EXPECT_TRUE(end.termination.forced);
-  EXPECT_FALSE(end.termination.strays.empty());
+  EXPECT_FALSE(end.termination.leaked_processes.empty());
   EXPECT_TRUE(reads_eof(reader.get(), 0));
 }
 

@@ -159,17 +159,18 @@ std::string command_of(ProcReader& reader, pid_t pid) {
   return shown("[" + name->substr(0, name->find('\n')) + "]");
 }
 
-std::vector<Stray> find_strays(ProcReader& reader, pid_t guard, pid_t leader, int children_fd) {
-  std::vector<Stray> strays;
+std::vector<LeakedProcess> find_leaked_processes(ProcReader& reader, pid_t guard, pid_t leader,
+                                                 int children_fd) {
+  std::vector<LeakedProcess> leaked_processes;
   const guard::PidList found = guard::descendants(guard, children_fd);
   for (const pid_t pid : found) {
     if (pid == leader || is_zombie_or_gone(pid)) continue;
-    if (strays.size() == kMaxNamed) break;
-    strays.push_back({pid, command_of(reader, pid)});
+    if (leaked_processes.size() == kMaxNamed) break;
+    leaked_processes.push_back({pid, command_of(reader, pid)});
   }
-  if (const int err = found.why_not_whole(); err != 0 && strays.size() < kMaxNamed)
-    strays.push_back({0, "what else is there " + Error::system("cannot be read", err).what});
-  return strays;
+  if (const int err = found.why_not_whole(); err != 0 && leaked_processes.size() < kMaxNamed)
+    leaked_processes.push_back({0, "what else is there " + Error::system("cannot be read", err).what});
+  return leaked_processes;
 }
 
 pid_t find_leader(pid_t guard, int children_fd) {

@@ -66,7 +66,8 @@ bool means_gone(const Error& error);
 
 // Every living descendant of `guard` except `leader`, without zombies. At most 64. If there may be more
 // because something cannot be read, the last entry has no pid. `children_fd` is as in guard/tree.h.
-std::vector<Stray> find_strays(ProcReader& reader, pid_t guard, pid_t leader, int children_fd = -1);
+std::vector<LeakedProcess> find_leaked_processes(ProcReader& reader, pid_t guard, pid_t leader,
+                                                 int children_fd = -1);
 
 // Also true for a process that has not been reaped.
 bool is_zombie_or_gone(pid_t pid);

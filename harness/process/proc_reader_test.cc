@@ -99,25 +99,25 @@ class NoOpenFiles {
 
 std::vector<pid_t> list(const guard::PidList& pids) { return {pids.begin(), pids.end()}; }
 
-std::vector<pid_t> pids_of(const std::vector<Stray>& strays) {
+std::vector<pid_t> pids_of(const std::vector<LeakedProcess>& leaked_processes) {
   std::vector<pid_t> pids;
-  for (const Stray& stray : strays) pids.push_back(stray.pid);
+  for (const LeakedProcess& leaked : leaked_processes) pids.push_back(leaked.pid);
   return pids;
 }
 
-class Strays : public testing::Test {
+class LeakedProcesses : public testing::Test {
  protected:
   ProcReader reader_;
 };
 
-TEST_F(Strays, AProcessWhoseFirstThreadHasEndedIsAliveAsLongAsAnotherRuns) {
+TEST_F(LeakedProcesses, AProcessWhoseFirstThreadHasEndedIsAliveAsLongAsAnotherRuns) {
   const StrayChild child([] {
     std::thread([] { pause(); }).detach();
     syscall(SYS_exit, 0);  // of this thread alone
   });
   while (read_stat(child.pid())->state != 'Z') usleep(1000);
   EXPECT_FALSE(is_zombie_or_gone(child.pid()));
-  EXPECT_THAT(pids_of(find_strays(reader_, getpid(), 0)), Contains(child.pid()));
+  EXPECT_THAT(pids_of(find_leaked_processes(reader_, getpid(), 0)), Contains(child.pid()));
   EXPECT_EQ(find_leader(getpid()), child.pid());
   kill(child.pid(), SIGKILL);
   siginfo_t info{};
@@ -125,7 +125,7 @@ TEST_F(Strays, AProcessWhoseFirstThreadHasEndedIsAliveAsLongAsAnotherRuns) {
   EXPECT_TRUE(is_zombie_or_gone(child.pid()));
 }
 
-TEST_F(Strays, OneWithoutACommandLineHasItsName) {
+TEST_F(LeakedProcesses, OneWithoutACommandLineHasItsName) {
   const StrayChild child([] {
     prctl(PR_SET_NAME, "first gone");
     std::thread([] { pause(); }).detach();
@@ -136,21 +136,22 @@ TEST_F(Strays, OneWithoutACommandLineHasItsName) {
   EXPECT_EQ(*reader_.read(child.pid(), environ_file(child.pid())), *reader_.read(getpid(), "environ"));
 }
 
-TEST_F(Strays, WhatCannotBeReadIsNotGone) {
+TEST_F(LeakedProcesses, WhatCannotBeReadIsNotGone) {
   const StrayChild child(do_nothing);
   const int children = guard::open_children(getpid());
   const NoOpenFiles none;
   EXPECT_FALSE(is_zombie_or_gone(child.pid()));
-  const auto walked = find_strays(reader_, getpid(), 0);
+  const auto walked = find_leaked_processes(reader_, getpid(), 0);
   ASSERT_EQ(walked.size(), 1u);
   EXPECT_EQ(walked[0].pid, 0);
   EXPECT_THAT(walked[0].command, HasSubstr("EMFILE"));
-  EXPECT_THAT(pids_of(find_strays(reader_, getpid(), 0, children)), ElementsAre(child.pid(), 0));
+  EXPECT_THAT(pids_of(find_leaked_processes(reader_, getpid(), 0, children)), ElementsAre(child.pid(), 0));
   EXPECT_EQ(find_leader(getpid(), children), child.pid());
   guard::signal_descendants(getpid(), SIGKILL, children);
   int status = 0;
   EXPECT_EQ(waitpid(child.pid(), &status, 0), child.pid());
-  EXPECT_THAT(find_strays(reader_, getpid(), 0, children), IsEmpty()) << "the list itself can be read";
+  EXPECT_THAT(find_leaked_processes(reader_, getpid(), 0, children), IsEmpty())
+      << "the list itself can be read";
   close(children);
 }
 

@@ -140,9 +140,9 @@ void Sweep::name(pid_t pid) {
 namespace {
 
 // Those of this process that a containment has started, and what they have left to it.
-std::vector<Stray> end_children(Recipe& recipe) {
+std::vector<LeakedProcess> end_children(Recipe& recipe) {
   const guard::PidList children = recipe.children.now();
-  std::vector<Stray> left;
+  std::vector<LeakedProcess> left;
   for (const pid_t pid : children) {
     guard::signal_descendants(pid, SIGKILL);
     kill(pid, SIGKILL);
@@ -150,7 +150,8 @@ std::vector<Stray> end_children(Recipe& recipe) {
       recipe.guards.erase(pid);
       continue;
     }
-    for (Stray& below : find_strays(recipe.reader, pid, 0)) left.push_back(std::move(below));
+    for (LeakedProcess& below : find_leaked_processes(recipe.reader, pid, 0))
+      left.push_back(std::move(below));
     if (!is_zombie_or_gone(pid)) left.push_back({pid, command_of(recipe.reader, pid)});
   }
   if (const int err = children.why_not_whole(); err != 0)
@@ -160,17 +161,17 @@ std::vector<Stray> end_children(Recipe& recipe) {
 
 }  // namespace
 
-std::vector<Stray> sweep_rest(Recipe& recipe, Milliseconds limit) {
+std::vector<LeakedProcess> sweep_rest(Recipe& recipe, Milliseconds limit) {
   if (recipe.guards.empty() && !recipe.unfinished) return {};
   KillWait wait(limit);
   for (;;) {
     if (recipe.run_cgroup && !recipe.run_cgroup->directory().empty()) recipe.run_cgroup->directory().kill();
-    std::vector<Stray> left = end_children(recipe);
+    std::vector<LeakedProcess> left = end_children(recipe);
     const auto outside = [&](pid_t pid) { left.push_back({pid, command_of(recipe.reader, pid)}); };
     const auto found = kill_by_id(recipe.reader, recipe.run_id + "/", outside);
     if (!found.doubt.empty()) left.push_back({0, found.doubt});
     std::vector<pid_t> pids;
-    for (const Stray& stray : left) pids.push_back(stray.pid);
+    for (const LeakedProcess& leaked : left) pids.push_back(leaked.pid);
     if ((left.empty() && !found.any) || wait.is_over(pids)) return left;
     std::this_thread::sleep_for(kBetweenRounds);
   }

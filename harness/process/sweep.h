@@ -31,7 +31,7 @@ class Sweep {
   bool round(bool reaped);
 
   // The processes to which it has sent SIGKILL, without the guard; at most 64.
-  const std::vector<Stray>& found() const { return found_; }
+  const std::vector<LeakedProcess>& found() const { return found_; }
 
   // What the last round could not read, and may belong to the case. "": it read everything.
   const std::string& doubt() const { return doubt_; }
@@ -48,12 +48,12 @@ class Sweep {
   const Cgroup* leaf_;
   std::string containment_id_;
   std::set<pid_t> named_;
-  std::vector<Stray> found_;
+  std::vector<LeakedProcess> found_;
   std::string doubt_;
 };
 
 // At the end of a run: kills every case that has not ended, its guard, and the processes that could not be
 // killed before. Blocks for at most `limit`. Returns the processes still alive.
-std::vector<Stray> sweep_rest(Recipe& recipe, Milliseconds limit);
+std::vector<LeakedProcess> sweep_rest(Recipe& recipe, Milliseconds limit);
 
 }  // namespace proctor

@@ -246,7 +246,7 @@ Rows accept_rows() {
            .effect = GateEffect::kNone},
           {.name = "--drain",
            .value = FlagValue{PROCTOR_AT(accept.drain)},
-           .help = "Drain the devices that are rejected",
+           .help = "Drain the devices that fail",
            .in = kForAccept,
            .short_help = kForAccept,
            .heading = kAcceptance,

@@ -199,7 +199,7 @@ Rows plan_rows() {
        .heading = kCases,
        .effect = GateEffect::kNone},
       // Proctor writes it, for --resume.
-      {.name = "--rest-of",
+      {.name = "--remaining-of",
        .value = TextsValue{PROCTOR_AT(plan.rest_of)},
        .placeholder = "RUN_DIR",
        .help = "Leave out the cases of which this run of the same plan has an outcome; repeatable "

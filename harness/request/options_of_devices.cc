@@ -281,7 +281,7 @@ Rows device_rows() {
            .key = "foreign",
            .key_in = kStarting,
            .in_plan_file = true},
-          {.value = TextValue{.of = PROCTOR_AT(devices.reset), .choices = {"never", "sick"}},
+          {.value = TextValue{.of = PROCTOR_AT(devices.reset), .choices = {"never", "unhealthy"}},
            .effect = GateEffect::kNone,
            .key = "reset",
            .key_in = kStarting,

@@ -92,10 +92,10 @@ struct DeviceRequest {
   std::optional<bool> require_cards{};
   std::optional<bool> prove{};      // each device is examined before its first case
   std::vector<std::string> pins{};  // CASE=DEVICE
-  bool retest = false;              // devices that `proctor accept` rejected are used: they are judged again
+  bool retest = false;              // devices that failed in `proctor accept` are used: they are tested again
   // Keys of [run] alone.
   std::optional<std::string> foreign{};  // wait | fail | other (ForeignPolicy)
-  std::optional<std::string> reset{};    // never | sick
+  std::optional<std::string> reset{};    // never | unhealthy
   std::optional<Milliseconds> settle{};  // longest wait until the memory of a case is free again
   std::optional<int> telemetry{};        // samples a second
 };

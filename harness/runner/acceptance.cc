@@ -151,7 +151,7 @@ Result<FoundPlan> plan_of_acceptance(const Checked& checked, RunDisplay& display
 
 namespace {
 
-// The level by which a device was rejected, in the evidence of its drain: "level 3: ...".
+// The level at which a device failed, in the evidence of its drain: "level 3: ...".
 constexpr std::string_view kLevel = "level ";
 
 int level_of(const DrainedDevice& drained) {
@@ -217,15 +217,15 @@ void Acceptance::settle_devices(RunFinish& finish) {
   finish.problems = problems_;
   const bool drains = checked_.request().accept.drain;
   if (prepared_.placed.leases == nullptr) {
-    if (drains && report_.verdict == AcceptVerdict::kRejected)
+    if (drains && report_.verdict == RunVerdict::kFailed)
       finish.drains.emplace_back("nothing is drained: no other run can see these devices");
     return;
   }
   const DrainList drained(prepared_.placed.leases->path());
   for (const AcceptedDevice& device : report_.devices) {
-    if (device.verdict == AcceptVerdict::kAccepted) use_again(device, drained, finish);
+    if (device.verdict == RunVerdict::kPassed) use_again(device, drained, finish);
     const bool is_here = !device.id.starts_with("missing:");
-    if (drains && device.verdict == AcceptVerdict::kRejected && is_here) drain(device, drained, finish);
+    if (drains && device.verdict == RunVerdict::kFailed && is_here) drain(device, drained, finish);
   }
 }
 
@@ -233,7 +233,7 @@ void Acceptance::settle_devices(RunFinish& finish) {
 void Acceptance::use_again(const AcceptedDevice& device, const DrainList& drained, RunFinish& finish) const {
   const auto entry = drained.find(device.id);
   if (!entry || entry->run.empty()) return;
-  if (entry->reason == kRejected && level_of(*entry) > report_.level) return;
+  if (entry->reason == kFailedAcceptance && level_of(*entry) > report_.level) return;
   const auto undrained = drained.undrain(device.id);
   if (!undrained) return finish.problems.push_back(undrained.error());
   finish.drains.push_back(device.id + " gets cases again");
@@ -242,7 +242,7 @@ void Acceptance::use_again(const AcceptedDevice& device, const DrainList& draine
 void Acceptance::drain(const AcceptedDevice& device, const DrainList& drained, RunFinish& finish) const {
   const auto done =
       drained.drain({.device = device.id,
-                     .reason = kRejected,
+                     .reason = kFailedAcceptance,
                      .evidence = fmt::format("{}{}: {}", kLevel, report_.level, device.reason()),
                      .run = checked_.run_id});
   if (!done) return finish.problems.push_back(done.error());

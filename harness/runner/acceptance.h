@@ -41,7 +41,7 @@ class Acceptance {
   void judge(const ResolvedRun& run);
   // As accept.json has it.
   const AcceptReport& report() const { return report_; }
-  // Drains what is rejected (--drain), and uses again what an earlier acceptance rejected and this one accepts. Adds the
+  // Drains what failed (--drain), and uses again what failed in an earlier acceptance and passes in this one. Adds the
   // report and what was done to `finish`.
   void settle_devices(RunFinish& finish);
 

@@ -174,15 +174,15 @@ void WatchOfRun::at_end() {
 
 // What no case could end has one more second; what is alive then is named, and the record stays for `finish`.
 std::vector<Warning> WatchOfRun::end_rest() {
-  const std::vector<Stray> left = prepared_.setup.containment->end_rest(kLastSweep);
+  const std::vector<LeakedProcess> left = prepared_.setup.containment->end_rest(kLastSweep);
   if (left.empty()) return {};
   std::vector<Warning> warnings;
   std::vector<int> pids;
-  for (const Stray& stray : left) {
-    if (stray.pid > 0) pids.push_back(stray.pid);
+  for (const LeakedProcess& leaked : left) {
+    if (leaked.pid > 0) pids.push_back(leaked.pid);
     warnings.push_back({WarningCode::kLeftAlive,
                         fmt::format("process {} ({}) could not be ended; `proctor finish {}` tries again",
-                                    stray.pid, stray.command, prepared_.run_dir)});
+                                    leaked.pid, leaked.command, prepared_.run_dir)});
   }
   if (!prepared_.record) return warnings;
   if (auto kept = prepared_.record->keep(pids); !kept)

@@ -34,9 +34,10 @@ Result<void> tell_stack(History& history, const ResolvedRun& run, const RunResul
   const auto green = last_green_run(history, results, run.plan.hostname);
   if (!green) return green.error();
   if (!*green || (*green)->moved.empty()) return {};
-  events.on(Warning{WarningCode::kStackSinceGreen,
-                    fmt::format("the driver stack changed since this machine's last green run ({}): {}",
-                                name_of(**green), to_string((*green)->moved))});
+  events.on(
+      Warning{WarningCode::kStackSinceGreen,
+              fmt::format("the driver stack changed since the last run of this machine that passed ({}): {}",
+                          name_of(**green), to_string((*green)->moved))});
   return {};
 }
 

@@ -152,7 +152,7 @@ void apply_request(const Checked& checked, const RunRequest& request, RunSetup& 
   setup.care.settle = devices.settle.value_or(setup.care.settle);
   setup.care.prove = devices.prove.value_or(false);
   setup.care.retest = devices.retest;
-  setup.care.reset = devices.reset == "sick";
+  setup.care.reset = devices.reset == "unhealthy";
   setup.care.foreign = foreign_policy(devices.foreign);
   const ScheduleRequest& schedule = request.schedule;
   setup.stop.fail_fast = schedule.fail_fast.value_or(0);

@@ -82,7 +82,7 @@ void add_functions(std::string& text, const Coverage& coverage, std::string_view
   text += fmt::format("functions of {}: {} of {} are called by a check; by none:\n", interface_of(backend),
                       all - uncalled, all);
   for (const auto& [reason, names] : by_reason) {
-    text += fmt::format("  {}\n", reason.empty() ? "nobody says why" : reason);
+    text += fmt::format("  {}\n", reason.empty() ? "no reason is given" : reason);
     for (const std::string_view name : names) text += fmt::format("    {}\n", name);
   }
 }
@@ -349,7 +349,7 @@ std::string_view to_string(SourceKind kind) {
     case kTests:
       return "tests";
     case kOurs:
-      return "ours";
+      return "project";
   }
   return "";
 }

@@ -54,10 +54,10 @@ TEST(CoverageTest, ChecksAreCountedByTheKindOfTheirSource) {
   const Coverage coverage = coverage_of(mixed);
   const std::string text = to_text(coverage);
   EXPECT_THAT(text, HasSubstr("\n  specification     1, of which 1 gate\n"));
-  EXPECT_THAT(text, HasSubstr("\n  ours              1, of which 0 gate\n"));
-  EXPECT_THAT(text, HasSubstr("m.xpu/A.Two  ours\n"));
+  EXPECT_THAT(text, HasSubstr("\n  project           1, of which 0 gate\n"));
+  EXPECT_THAT(text, HasSubstr("m.xpu/A.Two  project\n"));
   const auto check = nlohmann::json::parse(to_json(coverage))["rules"][0]["checks"][0];
-  EXPECT_EQ(check["source_kind"], "ours");
+  EXPECT_EQ(check["source_kind"], "project");
   EXPECT_EQ(check["severity"], "warn");
 }
 

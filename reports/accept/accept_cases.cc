@@ -350,7 +350,7 @@ class CaseJudge {
     if (is_about_machine(*found.test)) return fmt::format("fix the software, or take one of {} out", all);
     return attribution.kind == Attribution::Kind::kConnection
                ? fmt::format("reseat the connection of {}", all)
-               : fmt::format("exchange one of {} for a device that is accepted", all);
+               : fmt::format("exchange one of {} for a device that passes", all);
   }
 
   // "; with cuda-sim:0, cuda-sim:1": the others of its failed trials.
@@ -383,7 +383,7 @@ class CaseJudge {
     AcceptStepResult* own = result(id, step);
     if (own == nullptr) return;
     ++own->skipped;
-    ++own->why_skipped["the other device is rejected"];
+    ++own->why_skipped["the other device failed"];
   }
 
   // `repair`: what to do before the next acceptance.

@@ -39,11 +39,11 @@ Result<AcceptedNode> read_accepted_node(const std::string& name, std::string_vie
   if (report->devices.empty()) {
     node.reason = "it has no device";
   } else {
-    node.verdict = AcceptVerdict::kAccepted;
+    node.verdict = RunVerdict::kPassed;
   }
   for (const AcceptedDevice& device : report->devices) add_device(device, report->simulated, node);
   if (report->verdict <= node.verdict) return node;
-  // The machine is not accepted although each of its devices is.
+  // The machine did not pass although each of its devices did.
   return AcceptedNode{.name = name,
                       .verdict = report->verdict,
                       .reason = report->gaps.empty() ? "its run was cut short" : report->gaps.front(),
@@ -63,8 +63,8 @@ void compare_nodes(std::vector<AcceptedNode>& nodes) {
       AcceptFigure& figure = node.figures[i];
       figure.best = best[{node.models[i], figure.name}];
       figure.low = is_far_below(figure, *figure.best);
-      if (!figure.low || node.verdict == AcceptVerdict::kRejected) continue;
-      node.verdict = AcceptVerdict::kRejected;
+      if (!figure.low || node.verdict == RunVerdict::kFailed) continue;
+      node.verdict = RunVerdict::kFailed;
       node.reason = fmt::format("{} is {:.4g} {}, and {:.4g} on the best node", figure.name, figure.value,
                                 figure.unit, *figure.best);
     }
@@ -74,7 +74,7 @@ void compare_nodes(std::vector<AcceptedNode>& nodes) {
 std::string exclude_option(const std::vector<AcceptedNode>& nodes) {
   std::string names;
   for (const AcceptedNode& node : nodes) {
-    if (node.verdict != AcceptVerdict::kAccepted) names += (names.empty() ? "" : ",") + node.name;
+    if (node.verdict != RunVerdict::kPassed) names += (names.empty() ? "" : ",") + node.name;
   }
   return names.empty() ? "" : "--exclude=" + names;
 }

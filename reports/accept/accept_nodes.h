@@ -14,8 +14,8 @@ namespace proctor {
 // What is known of one node.
 struct AcceptedNode {
   std::string name;
-  AcceptVerdict verdict = AcceptVerdict::kIncomplete;
-  std::string reason{};  // one sentence; "": it is accepted
+  RunVerdict verdict = RunVerdict::kIncomplete;
+  std::string reason{};  // one sentence; "": it passed
   int devices = 0;
   std::vector<AcceptFigure> figures{};  // of all devices
   std::vector<std::string> models{};    // of each figure
@@ -24,11 +24,11 @@ struct AcceptedNode {
 // An error completes "failed to ...": it is no accept.json.
 Result<AcceptedNode> read_accepted_node(const std::string& name, std::string_view json);
 
-// A device that is more than 10 % below the best of its model on any node rejects its node. Simulated devices have no speed
+// A device that is more than 10 % below the best of its model on any node makes its node fail. Simulated devices have no speed
 // of their own and are left out when they are read.
 void compare_nodes(std::vector<AcceptedNode>& nodes);
 
-// Of those that are not accepted, for srun and sbatch: "--exclude=n1,n4"; "": all are.
+// Of those that did not pass, for srun and sbatch: "--exclude=n1,n4"; "": all are.
 std::string exclude_option(const std::vector<AcceptedNode>& nodes);
 
 }  // namespace proctor

@@ -21,37 +21,36 @@ std::vector<AcceptedNode> nodes_of(const std::vector<std::string>& documents) {
   return nodes;
 }
 
-TEST(AcceptNodes, ASlowNodeIsRejectedAndExcluded) {
-  const auto nodes =
-      nodes_of({json_of("accepted", 2700), json_of("accepted", 2000), json_of("accepted", 2600)});
-  EXPECT_EQ(nodes[0].verdict, AcceptVerdict::kAccepted);
-  EXPECT_EQ(nodes[1].verdict, AcceptVerdict::kRejected);
-  EXPECT_EQ(nodes[2].verdict, AcceptVerdict::kAccepted);
+TEST(AcceptNodes, ASlowNodeFailsAndIsExcluded) {
+  const auto nodes = nodes_of({json_of("passed", 2700), json_of("passed", 2000), json_of("passed", 2600)});
+  EXPECT_EQ(nodes[0].verdict, RunVerdict::kPassed);
+  EXPECT_EQ(nodes[1].verdict, RunVerdict::kFailed);
+  EXPECT_EQ(nodes[2].verdict, RunVerdict::kPassed);
   EXPECT_EQ(exclude_option(nodes), "--exclude=n2");
 }
 
 TEST(AcceptNodes, TheVerdictOfADeviceIsThatOfItsNode) {
   const auto nodes =
-      nodes_of({json_of("rejected", 2700), json_of("incomplete", 2700), json_of("accepted", 2700)});
+      nodes_of({json_of("failed", 2700), json_of("incomplete", 2700), json_of("passed", 2700)});
   EXPECT_EQ(nodes[0].reason, "cuda:0: why");
-  EXPECT_EQ(nodes[1].verdict, AcceptVerdict::kIncomplete);
+  EXPECT_EQ(nodes[1].verdict, RunVerdict::kIncomplete);
   EXPECT_EQ(exclude_option(nodes), "--exclude=n1,n2");
 }
 
 TEST(AcceptNodes, SimulatedNodesAreNotComparedBySpeed) {
-  EXPECT_EQ(exclude_option(nodes_of({json_of("accepted", 2700, true), json_of("accepted", 1, true)})), "");
+  EXPECT_EQ(exclude_option(nodes_of({json_of("passed", 2700, true), json_of("passed", 1, true)})), "");
 }
 
 TEST(AcceptNodes, ANodeWithoutDevicesIsIncomplete) {
-  const auto nodes = nodes_of({R"({"verdict":"accepted","simulated":false,"devices":[]})"});
-  EXPECT_EQ(nodes[0].verdict, AcceptVerdict::kIncomplete);
+  const auto nodes = nodes_of({R"({"verdict":"passed","simulated":false,"devices":[]})"});
+  EXPECT_EQ(nodes[0].verdict, RunVerdict::kIncomplete);
   EXPECT_EQ(nodes[0].reason, "it has no device");
 }
 
-TEST(AcceptNodes, ANodeThatIsNotAcceptedAlthoughItsDevicesAreHasTheReasonOfItsMachine) {
+TEST(AcceptNodes, ANodeThatDidNotPassAlthoughItsDevicesDidHasTheReasonOfItsMachine) {
   const auto nodes = nodes_of(
-      {R"({"verdict":"incomplete","simulated":false,"gaps":["one is too many"],"devices":[{"id":"a","verdict":"accepted"}]})"});
-  EXPECT_EQ(nodes[0].verdict, AcceptVerdict::kIncomplete);
+      {R"({"verdict":"incomplete","simulated":false,"gaps":["one is too many"],"devices":[{"id":"a","verdict":"passed"}]})"});
+  EXPECT_EQ(nodes[0].verdict, RunVerdict::kIncomplete);
   EXPECT_EQ(nodes[0].reason, "one is too many");
 }
 
@@ -61,7 +60,7 @@ TEST(AcceptNodes, WhatIsNoVerdictIsAnError) {
 }
 
 TEST(AcceptNodes, VerdictWithoutAWordOnSimulationOrASpeedIsAnError) {
-  const std::string good = json_of("accepted", 2700);
+  const std::string good = json_of("passed", 2700);
   const auto without = [&](const std::string& part) {
     std::string text = good;
     return text.erase(text.find(part), part.size());

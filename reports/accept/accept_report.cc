@@ -20,8 +20,6 @@ using nlohmann::json;
 
 // ---- Names of the enumerators, in their order ----
 
-constexpr std::array<std::string_view, 3> kVerdicts = {"accepted", "incomplete", "rejected"};
-constexpr std::array<int, 3> kExitCodes = {kExitGreen, kExitIncomplete, kExitRed};
 constexpr std::array<std::string_view, kStepStates> kStates = {"proven", "failed", "partly", "not tried"};
 constexpr std::array<std::string_view, kAcceptActions> kActions = {"retest", "fix software", "reset",
                                                                    "reboot", "reseat",       "replace"};
@@ -58,7 +56,7 @@ void write_figure(JsonWriter& out, const AcceptFigure& figure) {
   out.member("name", figure.name).member("unit", figure.unit).member("value", figure.value);
   out.member("n", figure.n).member("spread", figure.spread).member("floor", figure.floor);
   out.member("best_of_model", figure.best);
-  out.member("verdict", figure.low ? "low" : figure.judged() ? "good" : "insufficient");
+  out.member("verdict", figure.low ? "failed" : figure.judged() ? "passed" : "insufficient");
 }
 
 void write_facts(JsonWriter& out, const char* when, const CardFacts& card) {
@@ -179,7 +177,7 @@ CardFacts read_facts(const json& device, const char* when) {
   return facts;
 }
 
-// A rejected device gets no more cases: each step has the same gap.
+// A device that failed gets no more cases: each step has the same gap.
 std::vector<std::string> unrun_cases(const AcceptedDevice& device) {
   int cases = 0;
   for (const AcceptStepResult& step : device.steps) cases += step.not_run;
@@ -187,7 +185,7 @@ std::vector<std::string> unrun_cases(const AcceptedDevice& device) {
   return {fmt::format("{} {} not run on {}", cases, cases == 1 ? "case was" : "cases were", device.id)};
 }
 
-AcceptedDevice read_device(const json& object, AcceptVerdict verdict) {
+AcceptedDevice read_device(const json& object, RunVerdict verdict) {
   AcceptedDevice device{.id = text_member(object, "id"),
                         .model = text_member(object, "model"),
                         .uuid = text_member(object, "uuid"),
@@ -201,7 +199,7 @@ AcceptedDevice read_device(const json& object, AcceptVerdict verdict) {
                         .figures = items(object, "figures", read_figure),
                         .before = read_facts(object, "before"),
                         .after = read_facts(object, "after")};
-  if (verdict == AcceptVerdict::kRejected) device.gaps = unrun_cases(device);
+  if (verdict == RunVerdict::kFailed) device.gaps = unrun_cases(device);
   return device;
 }
 
@@ -209,8 +207,6 @@ Error not_usable(const std::string& why) { return Error{ErrorKind::kUsage, why, 
 
 }  // namespace
 
-std::string_view to_string(AcceptVerdict verdict) { return kVerdicts[static_cast<std::size_t>(verdict)]; }
-int exit_code(AcceptVerdict verdict) { return kExitCodes[static_cast<std::size_t>(verdict)]; }
 std::string_view to_string(AcceptAction action) { return kActions[static_cast<std::size_t>(action)]; }
 std::string_view to_string(StepState state) { return kStates[static_cast<std::size_t>(state)]; }
 
@@ -237,13 +233,13 @@ std::string accept_json(const AcceptReport& report) {
 Result<AcceptReport> parse_accept_report(std::string_view text) {
   const json document = parse_json(text);
   if (!document.is_object()) return not_usable("is not a JSON object");
-  const auto verdict = named<AcceptVerdict>(kVerdicts, text_member(document, "verdict"));
+  const auto verdict = parse_run_verdict(text_member(document, "verdict"));
   const json& devices = member_of(document, "devices");
   if (!verdict) return not_usable("has no verdict");
   if (!devices.is_array()) return not_usable("has no devices");
   if (devices.size() > kMostReported) return not_usable("has more than 1024 devices");
   AcceptReport report{.verdict = *verdict,
-                      .exit_code = whole_member<int>(document, "exit_code", 255, exit_code(*verdict)),
+                      .exit_code = whole_member<int>(document, "exit_code", 255, exit_code_of(*verdict)),
                       .level = whole_member<int>(document, "level", 9),
                       .simulated = member_of(document, "simulated") == true,
                       .run_id = text_member(document, "run_id"),
@@ -256,8 +252,7 @@ Result<AcceptReport> parse_accept_report(std::string_view text) {
                       .not_tried = text_members(document, "not_tried")};
   std::set<std::string> steps, figures;
   for (const json& one : devices) {
-    const auto of_device =
-        one.is_object() ? named<AcceptVerdict>(kVerdicts, text_member(one, "verdict")) : std::nullopt;
+    const auto of_device = one.is_object() ? parse_run_verdict(text_member(one, "verdict")) : std::nullopt;
     if (!of_device || text_member(one, "id").empty())
       return not_usable("has a device without an id or a verdict");
     const auto is_figure = [](const json& figure) {

@@ -2,9 +2,9 @@
 // accept.json keeps it. The console, the page and the summary are made of that file, when the run ends and when its reports
 // are rendered again.
 //
-//   rejected    something is wrong with the device, and `action` is the repair; only a later run that accepts it clears it
+//   failed      something is wrong with the device, and `action` is the repair; only a later acceptance that passes clears it
 //   incomplete  nothing is wrong, but what the level requires was not proven
-//   accepted    everything that the level requires was proven
+//   passed      everything that the level requires was proven
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ inline constexpr int kHighestAcceptLevel = 4;
 struct AcceptStep {
   std::string_view name;
   int level;      // the first that has it
-  bool required;  // a device on which none of its cases passed is not accepted
+  bool required;  // a device on which none of its cases passed does not pass
   int seconds;    // about as long as it takes on a device of 80 GB; of --budget
   std::string_view proves;
   std::string_view cases;     // globs over SUITE/GROUP.NAME, where SUITE has no backend
@@ -60,14 +60,10 @@ ChosenSteps choose_steps(int level, std::optional<int> budget_s = {});
 // The smallest budget of a level: that of its required steps.
 int smallest_budget_s(int level);
 
-// The size of our suites at this level.
+// The size of the built-in suites at this level.
 std::string_view size_of_level(int level);
 
-enum class AcceptVerdict { kAccepted, kIncomplete, kRejected };
-std::string_view to_string(AcceptVerdict verdict);
-int exit_code(AcceptVerdict verdict);  // 0, 3, 1 (docs/reference/outcomes.md)
-
-// What to do with a device that was rejected: from the least effort to the most.
+// What to do with a device that failed: from the least effort to the most.
 enum class AcceptAction { kRetest, kFixSoftware, kReset, kReboot, kReseat, kReplace };
 inline constexpr std::size_t kAcceptActions = static_cast<std::size_t>(AcceptAction::kReplace) + 1;
 std::string_view to_string(AcceptAction action);  // "fix software"
@@ -130,11 +126,11 @@ struct AcceptedDevice {
   std::string model{};
   std::string uuid{};
   std::string pci{};
-  AcceptVerdict verdict = AcceptVerdict::kIncomplete;
-  std::string action{};  // of a rejected device
-  std::string next{};    // what to do with a device that is not accepted: a command, or a sentence
+  RunVerdict verdict = RunVerdict::kIncomplete;
+  std::string action{};  // of a device that failed
+  std::string next{};    // what to do with a device that did not pass: a command, or a sentence
   std::vector<AcceptFinding> findings{};  // the reason first
-  std::vector<std::string> gaps{};        // why it is not accepted although nothing is wrong
+  std::vector<std::string> gaps{};        // why it did not pass although nothing is wrong
   std::vector<AcceptStepResult> steps{};
   std::vector<AcceptFigure> figures{};
   CardFacts before{};  // the load
@@ -144,8 +140,8 @@ struct AcceptedDevice {
 };
 
 struct AcceptReport {
-  AcceptVerdict verdict = AcceptVerdict::kIncomplete;  // the worst one
-  int exit_code = 0;                                   // 128 + signal of a run that a signal ended
+  RunVerdict verdict = RunVerdict::kIncomplete;  // the greatest
+  int exit_code = 0;                             // 128 + signal of a run that a signal ended
   int level = 0;
   bool simulated = false;
   std::string run_id{};

@@ -27,7 +27,8 @@ AcceptReport report_of(const json& document) {
 }
 
 std::string headline_of(const std::string& verdict, int code, const std::vector<json>& devices) {
-  return accept_headline(report_of(accept_report_json(verdict, code, devices)));
+  const AcceptReport report = report_of(accept_report_json(verdict, code, devices));
+  return headline(report.verdict) + ": " + accept_details(report);
 }
 
 std::size_t columns_of(const std::string& text) {
@@ -41,34 +42,34 @@ std::size_t columns_of(const std::string& text) {
 }
 
 TEST(AcceptReport, HeadlineNamesTheDevicesAndTheAction) {
-  const json good = accept_device_json(0, "accepted"), other = accept_device_json(1, "accepted");
-  EXPECT_EQ(headline_of("accepted", 0, {good, other}), "Accepted: 2 of 2 GPUs");
-  EXPECT_EQ(accept_headline(report_of(one_rejected_of_four())), "Reject 1 of 4 GPUs: replace cuda-sim:2");
-  EXPECT_EQ(headline_of("rejected", 1,
-                        {accept_device_json(0, "rejected", "reset"),
-                         accept_device_json(1, "rejected", "replace"), accept_device_json(2, "incomplete")}),
-            "Reject 2 of 3 GPUs: replace cuda-sim:1; reset cuda-sim:0; incomplete: cuda-sim:2");
+  const json good = accept_device_json(0, "passed"), other = accept_device_json(1, "passed");
+  EXPECT_EQ(headline_of("passed", 0, {good, other}), "PASSED: 2 of 2 GPUs");
+  EXPECT_EQ(accept_details(report_of(one_failed_of_four())), "1 of 4 GPUs: replace cuda-sim:2");
+  EXPECT_EQ(headline_of("failed", 1,
+                        {accept_device_json(0, "failed", "reset"), accept_device_json(1, "failed", "replace"),
+                         accept_device_json(2, "incomplete")}),
+            "FAILED: 2 of 3 GPUs: replace cuda-sim:1; reset cuda-sim:0; incomplete: cuda-sim:2");
   EXPECT_EQ(headline_of("incomplete", 3, {good, accept_device_json(1, "incomplete")}),
-            "Incomplete: 1 of 2 GPUs: cuda-sim:1");
-  EXPECT_EQ(headline_of("incomplete", 130, {good}), "Incomplete: interrupted by SIGINT");
-  EXPECT_EQ(headline_of("incomplete", 3, {good}), "Incomplete: the run was cut short");
-  EXPECT_EQ(headline_of("incomplete", 3, {}), "Incomplete: there is no device");
+            "INCOMPLETE: 1 of 2 GPUs: cuda-sim:1");
+  EXPECT_EQ(headline_of("interrupted", 130, {good}), "INTERRUPTED: stopped by SIGINT");
+  EXPECT_EQ(headline_of("interrupted", 3, {good}), "INTERRUPTED: the run was cut short");
+  EXPECT_EQ(headline_of("incomplete", 3, {}), "INCOMPLETE: there is no device");
 }
 
 TEST(AcceptReport, MetaLineHasTheCodeOfTheExit) {
-  EXPECT_EQ(accept_meta_line(report_of(one_rejected_of_four())),
-            "level 1 · 4.2 s · host node1 · simulated: no evidence about hardware · exit 1 (rejected)");
-  const auto stopped = report_of(accept_report_json("incomplete", 130, {accept_device_json(0, "accepted")}));
-  EXPECT_THAT(accept_meta_line(stopped), HasSubstr("exit 130 (interrupted by SIGINT)"));
+  EXPECT_EQ(accept_meta_line(report_of(one_failed_of_four())),
+            "level 1 · 4.2 s · host node1 · simulated: no evidence about hardware · exit 1 (failed)");
+  const auto stopped = report_of(accept_report_json("interrupted", 130, {accept_device_json(0, "passed")}));
+  EXPECT_THAT(accept_meta_line(stopped), HasSubstr("exit 130 (interrupted)"));
 }
 
 TEST(AcceptTable, HasASignForEachDeviceAndStep) {
-  EXPECT_EQ(accept_step_table(report_of(one_rejected_of_four()), 120),
+  EXPECT_EQ(accept_step_table(report_of(one_failed_of_four()), 120),
             "DEVICE      MODEL               driver  copy  VERDICT   ACTION\n"
-            "cuda-sim:0  Simulated GPU A40G    ✓      ✓    accepted  -\n"
-            "cuda-sim:1  Simulated GPU A40G    ✓      ✓    accepted  -\n"
-            "cuda-sim:2  Simulated GPU A40G    ✓      ✗    rejected  replace\n"
-            "cuda-sim:3  Simulated GPU A40G    ✓      ✓    accepted  -\n"
+            "cuda-sim:0  Simulated GPU A40G    ✓      ✓    passed   -\n"
+            "cuda-sim:1  Simulated GPU A40G    ✓      ✓    passed   -\n"
+            "cuda-sim:2  Simulated GPU A40G    ✓      ✗    failed   replace\n"
+            "cuda-sim:3  Simulated GPU A40G    ✓      ✓    passed   -\n"
             "✓ proven   ✗ failed   ~ partly   · not tried\n");
 }
 
@@ -76,7 +77,7 @@ TEST(AcceptTable, HasASignForEachDeviceAndStep) {
 AcceptReport large_machine() {
   std::vector<json> devices;
   for (int i = 0; i < 8; ++i) {
-    json device = accept_device_json(i, i == 3 ? "rejected" : "accepted", i == 3 ? "fix software" : "");
+    json device = accept_device_json(i, i == 3 ? "failed" : "passed", i == 3 ? "fix software" : "");
     device["id"] = fmt::format("cuda:GPU-{}7d38ec8-1e3d-b106-c12f-20bd9faad9f6", i);
     device["model"] = "NVIDIA H100 80GB HBM3";
     device["steps"] = json::array();
@@ -88,7 +89,7 @@ AcceptReport large_machine() {
           {{"name", name}, {"unit", "GB/s"}, {"value", 2000 + 100 * i}, {"best_of_model", 2700}});
     devices.push_back(device);
   }
-  return report_of(accept_report_json("rejected", 1, devices));
+  return report_of(accept_report_json("failed", 1, devices));
 }
 
 TEST(AcceptTable, IsATableAtEachWidth) {
@@ -107,17 +108,17 @@ TEST(AcceptTable, IsATableAtEachWidth) {
 }
 
 TEST(AcceptTable, LongIdsStayApart) {
-  json first = accept_device_json(0, "accepted"), second = accept_device_json(1, "accepted");
+  json first = accept_device_json(0, "passed"), second = accept_device_json(1, "passed");
   first["id"] = "cuda:GPU-00000000-1e3d-b106-c12f-20bd9faad9f6";
   second["id"] = "cuda:GPU-00000000-1e3d-b106-c12f-20bd9faad9f7";
   const std::string table =
-      accept_step_table(report_of(accept_report_json("accepted", 0, {first, second})), 120);
+      accept_step_table(report_of(accept_report_json("passed", 0, {first, second})), 120);
   EXPECT_THAT(table, HasSubstr("20bd9faad9f6"));
   EXPECT_THAT(table, HasSubstr("20bd9faad9f7"));
 }
 
 TEST(AcceptTable, BarsOfOneModelHaveOneScale) {
-  json first = accept_device_json(0, "accepted"), second = accept_device_json(1, "accepted");
+  json first = accept_device_json(0, "passed"), second = accept_device_json(1, "passed");
   first["figures"] = {
       {{"name", "x"}, {"unit", "GB/s"}, {"value", 100}, {"floor", 90.0}, {"best_of_model", 100}}};
   second["figures"] = {{{"name", "x"},
@@ -126,7 +127,7 @@ TEST(AcceptTable, BarsOfOneModelHaveOneScale) {
                         {"floor", 90.0},
                         {"best_of_model", 100},
                         {"verdict", "low"}}};
-  EXPECT_EQ(accept_speed_table(report_of(accept_report_json("rejected", 1, {first, second})), 120),
+  EXPECT_EQ(accept_speed_table(report_of(accept_report_json("failed", 1, {first, second})), 120),
             "Simulated GPU A40G  cuda-sim:0      cuda-sim:1       FLOOR  BEST\n"
             "x GB/s              ██████████ 100  █████      50 ✗  90     100\n");
 }
@@ -140,10 +141,10 @@ std::vector<std::string> points_of(const json& document, std::string_view label)
 }
 
 TEST(AcceptReport, SpeedsWithoutABoundHaveTheirReason) {
-  json first = accept_device_json(0, "accepted"), second = accept_device_json(1, "accepted");
+  json first = accept_device_json(0, "passed"), second = accept_device_json(1, "passed");
   for (json* device : {&first, &second})
     (*device)["figures"] = {{{"name", "x"}, {"unit", "GB/s"}, {"value", 1}}};
-  json document = accept_report_json("accepted", 0, {first, second});
+  json document = accept_report_json("passed", 0, {first, second});
   EXPECT_THAT(
       points_of(document, "Speeds"),
       ElementsAre("not compared, because simulated speeds are those of the host, and have no floor: x"));
@@ -157,7 +158,7 @@ TEST(AcceptReport, SpeedsWithoutABoundHaveTheirReason) {
 }
 
 TEST(AcceptReport, EachOpenPointIsInTheConsoleAndInTheSummary) {
-  json document = accept_report_json("incomplete", 3, {accept_device_json(0, "accepted")});
+  json document = accept_report_json("incomplete", 3, {accept_device_json(0, "passed")});
   document["gaps"] = {"one device too many"};
   document["left_out"] = {"links", "training"};
   document["problems"] = {"the library is missing"};
@@ -171,7 +172,7 @@ TEST(AcceptReport, EachOpenPointIsInTheConsoleAndInTheSummary) {
 }
 
 TEST(AcceptTable, ReasonsHaveActionAndNextCommand) {
-  json document = one_rejected_of_four();
+  json document = one_failed_of_four();
   document["devices"][1] = accept_device_json(1, "incomplete");
   document["devices"][3]["steps"][1] = accept_step_json("copy", "partly", "copy: 1 of 2 tiles");
   EXPECT_EQ(
@@ -180,7 +181,7 @@ TEST(AcceptTable, ReasonsHaveActionAndNextCommand) {
       "  gap     copy: 1 case was not run\n"
       "  next    proctor accept --devices cuda-sim:1 --level 2\n"
       "\n"
-      "cuda-sim:2  rejected  Simulated GPU A40G  0000:02:00.0  GPU-27d38ec8-1e3d-b106-c12f-20bd9faad9f6\n"
+      "cuda-sim:2  failed  Simulated GPU A40G  0000:02:00.0  GPU-27d38ec8-1e3d-b106-c12f-20bd9faad9f6\n"
       "  reason  a copy has a wrong byte\n"
       "  action  replace\n"
       "  next    proctor accept --devices cuda-sim:2 --level 2\n"
@@ -198,8 +199,8 @@ TEST(AcceptTable, DevicesWithOneExplanationShareAParagraph) {
   EXPECT_THAT(text, HasSubstr("GPU-17d38ec8"));
 }
 
-TEST(AcceptReport, CountsTheCasesThatARejectedDeviceDidNotGet) {
-  json document = one_rejected_of_four();
+TEST(AcceptReport, CountsTheCasesThatADeviceThatFailedDidNotGet) {
+  json document = one_failed_of_four();
   document["devices"][2]["gaps"] = {"driver: 17 cases", "copy: 14 cases"};
   document["devices"][2]["steps"][0]["not_run"] = 17;
   document["devices"][2]["steps"][1]["not_run"] = 14;
@@ -207,7 +208,7 @@ TEST(AcceptReport, CountsTheCasesThatARejectedDeviceDidNotGet) {
 }
 
 TEST(AcceptReport, OnlyChangedFactsAreShown) {
-  json document = one_rejected_of_four();
+  json document = one_failed_of_four();
   document["devices"][2]["facts"]["after"]["replays"] = 7;
   const AcceptReport report = report_of(document);
   EXPECT_THAT(changed_facts(report.devices[0]), IsEmpty());
@@ -218,11 +219,11 @@ TEST(AcceptReport, OnlyChangedFactsAreShown) {
 
 TEST(AcceptReport, RefusesOtherDocuments) {
   for (const char* text :
-       {"", "[]", "{}", R"({"verdict": "accepted"})", R"({"verdict": 1, "devices": []})",
-        R"({"verdict": "accepted", "devices": [{"id": "a"}]})", R"({"verdict": "accepted", "devices": [1]})"})
+       {"", "[]", "{}", R"({"verdict": "passed"})", R"({"verdict": 1, "devices": []})",
+        R"({"verdict": "passed", "devices": [{"id": "a"}]})", R"({"verdict": "passed", "devices": [1]})"})
     EXPECT_FALSE(parse_accept_report(text)) << text;
   const auto odd = parse_accept_report(
-      R"({"verdict": "accepted", "level": "x", "exit_code": 1e300, "devices": [{"id": "a", "verdict": "accepted", "steps": [1, {}], "figures": {}, "facts": {"before": []}}]})");
+      R"({"verdict": "passed", "level": "x", "exit_code": 1e300, "devices": [{"id": "a", "verdict": "passed", "steps": [1, {}], "figures": {}, "facts": {"before": []}}]})");
   ASSERT_TRUE(odd);
   EXPECT_EQ(odd->exit_code, 255);
   EXPECT_FALSE(accept_step_table(*odd, 80).empty());
@@ -238,7 +239,7 @@ TEST(AcceptReport, IgnoresAFileOfAnotherRunWithAWarning) {
   const auto none = find_accept_report(directory.path(), run);
   EXPECT_FALSE(none.report);
   EXPECT_EQ(none.warning, "");
-  json document = one_rejected_of_four();
+  json document = one_failed_of_four();
   document["run_id"] = run.plan.run_id;
   EXPECT_TRUE(found_with(document.dump()).report);
   document["run_id"] = "another";
@@ -247,17 +248,17 @@ TEST(AcceptReport, IgnoresAFileOfAnotherRunWithAWarning) {
 }
 
 TEST(AcceptSummary, BeginsWithTheVerdictAndHasTheTable) {
-  const std::string text = accept_summary(report_of(one_rejected_of_four()));
+  const std::string text = accept_summary(report_of(one_failed_of_four()));
   EXPECT_THAT(text,
-              ::testing::StartsWith("# Proctor: Reject 1 of 4 GPUs: replace cuda-sim:2 (exit code 1)\n"));
+              ::testing::StartsWith("# Proctor: FAILED: 1 of 4 GPUs: replace cuda-sim:2 (exit code 1)\n"));
   EXPECT_THAT(text, HasSubstr("Started as `proctor accept --level 1 --sim cuda:4`\n"));
   EXPECT_THAT(text, HasSubstr("| device | model | driver | copy | verdict | action |\n"));
-  EXPECT_THAT(text, HasSubstr("| cuda-sim:2 | Simulated GPU A40G | ✓ | ✗ | **rejected** | replace |\n"));
+  EXPECT_THAT(text, HasSubstr("| cuda-sim:2 | Simulated GPU A40G | ✓ | ✗ | **failed** | replace |\n"));
   EXPECT_THAT(text, HasSubstr("Next: `proctor accept --devices cuda-sim:2 --level 2`\n"));
 }
 
 TEST(AcceptSummary, HostileTextStaysInItsCell) {
-  json document = one_rejected_of_four();
+  json document = one_failed_of_four();
   document["devices"][2]["model"] = "a|b\n# <script>\x1b[31m";
   document["devices"][2]["next"] = "`x` | y\nz";
   const std::string text = accept_summary(report_of(document));

@@ -238,7 +238,7 @@ std::vector<std::pair<std::string, std::string>> paragraphs_of(const AcceptRepor
                                                                std::size_t columns) {
   std::vector<std::pair<std::string, std::string>> paragraphs;
   for (const AcceptedDevice& device : report.devices) {
-    if (device.verdict == AcceptVerdict::kAccepted) continue;
+    if (device.verdict == RunVerdict::kPassed) continue;
     const std::string explanation = explanation_of(device, columns);
     auto same = std::ranges::find(paragraphs, explanation, &std::pair<std::string, std::string>::first);
     if (same == paragraphs.end()) same = paragraphs.insert(paragraphs.end(), {explanation, ""});
@@ -253,7 +253,7 @@ std::string accept_meta_line(const AcceptReport& report) {
   return fmt::format("level {} · {} · host {}{} · exit {} ({})", report.level,
                      human_duration(Milliseconds(report.duration_ms)), plain_text(report.host),
                      report.simulated ? " · simulated: no evidence about hardware" : "", report.exit_code,
-                     exit_words(report));
+                     words_of(report.verdict));
 }
 
 // Steps get letters before the models become narrower than kMostModel.
@@ -321,9 +321,8 @@ void add_table(std::string& out, const AcceptReport& report) {
                  : fmt::format(" {} |", sign_of(step->state) == "~" ? "\\~" : sign_of(step->state));
     }
     const std::string verdict(to_string(device.verdict));
-    const bool is_accepted = device.verdict == AcceptVerdict::kAccepted;
-    out +=
-        fmt::format(" {} | {} |\n", is_accepted ? verdict : "**" + verdict + "**", cell_text(device.action));
+    const bool passed = device.verdict == RunVerdict::kPassed;
+    out += fmt::format(" {} | {} |\n", passed ? verdict : "**" + verdict + "**", cell_text(device.action));
   }
   out += "\n✓ proven, ✗ failed, \\~ partly, · not tried\n\n";
 }
@@ -364,8 +363,8 @@ void add_reason(std::string& out, const AcceptedDevice& device) {
 }  // namespace
 
 std::string accept_summary(const AcceptReport& report) {
-  std::string out = fmt::format("# Proctor: {} (exit code {})\n\n", markdown_prose(accept_headline(report)),
-                                report.exit_code);
+  std::string out = fmt::format("# Proctor: {}: {} (exit code {})\n\n", headline(report.verdict),
+                                markdown_prose(accept_details(report)), report.exit_code);
   if (report.simulated)
     out += "> **SIMULATED.** No hardware was there: this is no evidence about any device.\n\n";
   out += fmt::format("Level {}, {}, host {}.\n", report.level,
@@ -376,7 +375,7 @@ std::string accept_summary(const AcceptReport& report) {
   add_table(out, report);
   std::size_t reasons = 0;
   for (const AcceptedDevice& device : report.devices) {
-    if (device.verdict != AcceptVerdict::kAccepted && ++reasons <= kMostSummaryLines) add_reason(out, device);
+    if (device.verdict != RunVerdict::kPassed && ++reasons <= kMostSummaryLines) add_reason(out, device);
   }
   if (reasons > kMostSummaryLines)
     out += fmt::format("And {} more devices, see `accept.json`.\n\n", reasons - kMostSummaryLines);

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <map>
 #include <set>
 
 #include "harness/base/json.h"
+#include "harness/base/result.h"
 #include "harness/base/text.h"
 #include "harness/base/words.h"
 #include "reports/resolve/report_text.h"
@@ -22,7 +22,7 @@ constexpr std::size_t kMostInHeadline = 4;  // devices of the headline
 // "cuda-sim:1, cuda-sim:3 and 2 more".
 std::string names_text(const std::vector<std::string>& names) { return some_of(names, kMostInHeadline); }
 
-std::vector<std::string> names_with(const AcceptReport& report, AcceptVerdict verdict) {
+std::vector<std::string> names_with(const AcceptReport& report, RunVerdict verdict) {
   std::vector<std::string> names;
   for (const AcceptedDevice& device : report.devices) {
     if (device.verdict == verdict) names.push_back(device.id);
@@ -45,7 +45,7 @@ std::string actions_text(const AcceptReport& report) {
   for (std::size_t i = kAcceptActions; i-- > 0;)
     actions.push_back({std::string(to_string(static_cast<AcceptAction>(i))), {}});
   for (const AcceptedDevice& device : report.devices) {
-    if (device.verdict == AcceptVerdict::kRejected) add_name(actions, device.action, device.id);
+    if (device.verdict == RunVerdict::kFailed) add_name(actions, device.action, device.id);
   }
   std::string text;
   for (const auto& [action, names] : actions) {
@@ -79,11 +79,11 @@ FigureRow figure_row(const std::string& name, const std::vector<const AcceptedDe
   return row;
 }
 
-// Steps of accepted devices that are partly proven or not tried: "links: 1 case: needs:devices>=2 (cuda-sim:0)".
+// Steps of devices that passed and are partly proven or not tried: "links: 1 case: needs:devices>=2 (cuda-sim:0)".
 void add_open_steps(const AcceptReport& report, OpenPoints& points) {
   NamesByText open;
   for (const AcceptedDevice& device : report.devices) {
-    if (device.verdict != AcceptVerdict::kAccepted) continue;
+    if (device.verdict != RunVerdict::kPassed) continue;
     for (const AcceptStepResult& step : device.steps) {
       if (step.state != StepState::kPartly && step.state != StepState::kNotTried) continue;
       add_name(open, step.gap.starts_with(step.name) ? step.gap : fmt::format("{}: {}", step.name, step.gap),
@@ -115,33 +115,24 @@ void add_speeds_without_bound(const AcceptReport& report, OpenPoints& points) {
 
 }  // namespace
 
-std::string accept_headline(const AcceptReport& report) {
+std::string accept_details(const AcceptReport& report) {
   const std::size_t all = report.devices.size();
   const auto of_all = [&](std::size_t count) {
     return fmt::format("{} of {} GPU{}", count, all, all == 1 ? "" : "s");
   };
-  const auto rejected = names_with(report, AcceptVerdict::kRejected);
-  const auto incomplete = names_with(report, AcceptVerdict::kIncomplete);
-  const std::string stopped = report.is_stopped() ? exit_words(report) : "";
-  if (!rejected.empty()) {
-    std::string text = fmt::format("Reject {}: {}", of_all(rejected.size()), actions_text(report));
+  const auto failed = names_with(report, RunVerdict::kFailed);
+  const auto incomplete = names_with(report, RunVerdict::kIncomplete);
+  const std::string stopped = report.is_stopped() ? "stopped by " + signal_name(report.exit_code - 128) : "";
+  if (!failed.empty()) {
+    std::string text = fmt::format("{}: {}", of_all(failed.size()), actions_text(report));
     if (!incomplete.empty()) text += fmt::format("; incomplete: {}", names_text(incomplete));
     return stopped.empty() ? text : text + "; " + stopped;
   }
-  if (report.devices.empty()) return "Incomplete: there is no device";
-  if (!stopped.empty()) return fmt::format("Incomplete: {}", stopped);
-  if (!incomplete.empty())
-    return fmt::format("Incomplete: {}: {}", of_all(incomplete.size()), names_text(incomplete));
-  if (!report.gaps.empty()) return "Incomplete: the machine is not as expected";
-  if (report.verdict != AcceptVerdict::kAccepted) return "Incomplete: the run was cut short";
-  return fmt::format("Accepted: {}", of_all(all));
-}
-
-std::string exit_words(const AcceptReport& report) {
-  if (!report.is_stopped()) return std::string(to_string(report.verdict));
-  const char* name = ::sigabbrev_np(report.exit_code - 128);
-  return name == nullptr ? fmt::format("interrupted by signal {}", report.exit_code - 128)
-                         : fmt::format("interrupted by SIG{}", name);
+  if (report.devices.empty()) return "there is no device";
+  if (!stopped.empty()) return stopped;
+  if (report.verdict == RunVerdict::kInterrupted) return "the run was cut short";
+  if (!incomplete.empty()) return fmt::format("{}: {}", of_all(incomplete.size()), names_text(incomplete));
+  return report.gaps.empty() ? of_all(all) : "the machine is not as expected";
 }
 
 std::string_view sign_of(StepState state) {

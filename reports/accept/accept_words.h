@@ -14,10 +14,8 @@
 
 namespace proctor {
 
-// "Reject 1 of 4 GPUs: replace cuda-sim:2", "Accepted: 4 of 4 GPUs", "Incomplete: 2 of 4 GPUs: cuda-sim:1, cuda-sim:3".
-std::string accept_headline(const AcceptReport& report);
-// "rejected", "interrupted by SIGINT".
-std::string exit_words(const AcceptReport& report);
+// What follows the verdict: "1 of 4 GPUs: replace cuda-sim:2", "4 of 4 GPUs", "stopped by SIGINT".
+std::string accept_details(const AcceptReport& report);
 
 // ✓ ✗ ~ ·, which to_string(state) has in words.
 std::string_view sign_of(StepState state);
@@ -68,14 +66,14 @@ std::size_t width_of(std::string_view text);
 
 inline constexpr std::size_t kUsualColumns = 120;  // of output to a file or pipe
 
-// "level 1 · 4.8 s · host vm · simulated: no evidence about hardware · exit 1 (rejected)".
+// "level 1 · 4.8 s · host vm · simulated: no evidence about hardware · exit 1 (failed)".
 std::string accept_meta_line(const AcceptReport& report);
 // A row for each device, with a sign for each step, the verdict and the action; then what the signs mean. Names of steps that
 // do not fit into `columns` become letters. A table of 8 devices and 15 steps fits into 120 columns.
 std::string accept_step_table(const AcceptReport& report, std::size_t columns);
 // Speeds of the devices of each model as bars of one scale, beside floor and best device; "" without any.
 std::string accept_speed_table(const AcceptReport& report, std::size_t columns);
-// A paragraph for each device that is not accepted, then the open points.
+// A paragraph for each device that did not pass, then the open points.
 std::string accept_reasons(const AcceptReport& report, std::size_t columns);
 
 // ---- summary.md (accept_table.cc) ----

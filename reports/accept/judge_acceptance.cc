@@ -66,9 +66,9 @@ void decide(AcceptedDevice& device, const AcceptQuestion& question, bool simulat
   std::ranges::stable_sort(device.findings, {},
                            [](const AcceptFinding& finding) { return finding.rule.rank; });
   find_gaps(device);
-  device.verdict = !device.findings.empty() ? AcceptVerdict::kRejected
-                   : !device.gaps.empty()   ? AcceptVerdict::kIncomplete
-                                            : AcceptVerdict::kAccepted;
+  device.verdict = !device.findings.empty() ? RunVerdict::kFailed
+                   : !device.gaps.empty()   ? RunVerdict::kIncomplete
+                                            : RunVerdict::kPassed;
   if (!device.findings.empty()) device.action = to_string(device.findings.front().rule.action);
   const bool is_here = !device.steps.empty();
   const bool is_too_large =
@@ -77,7 +77,7 @@ void decide(AcceptedDevice& device, const AcceptQuestion& question, bool simulat
       });
   if (is_too_large && device.next.empty())
     device.next = "give the simulated devices less memory, for example --sim cuda:4:mem=1GiB";
-  if (device.verdict != AcceptVerdict::kAccepted && device.next.empty() && is_here && !question.again.empty())
+  if (device.verdict != RunVerdict::kPassed && device.next.empty() && is_here && !question.again.empty())
     device.next = fmt::format("{} --devices {}", question.again, device.id);
 }
 
@@ -171,7 +171,7 @@ AcceptReport judge_acceptance(const ResolvedRun& run, const AcceptQuestion& ques
   judge_health(run, devices);
   judge_cases(run, question, devices);
   judge_figures(run, question, devices);
-  AcceptReport report{.verdict = AcceptVerdict::kAccepted,
+  AcceptReport report{.verdict = RunVerdict::kPassed,
                       .level = question.level,
                       .simulated = run.simulated,
                       .run_id = run.plan.run_id,
@@ -191,9 +191,10 @@ AcceptReport judge_acceptance(const ResolvedRun& run, const AcceptQuestion& ques
     report.devices.push_back(std::move(device));
   }
   const bool cut_short = !run.ended || run.stop_signal != 0;
-  if (report.devices.empty() || !report.gaps.empty() || cut_short)
-    report.verdict = std::max(report.verdict, AcceptVerdict::kIncomplete);
-  report.exit_code = run.ending_signal != 0 ? 128 + run.ending_signal : exit_code(report.verdict);
+  if (report.devices.empty() || !report.gaps.empty())
+    report.verdict = std::max(report.verdict, RunVerdict::kIncomplete);
+  if (cut_short) report.verdict = std::max(report.verdict, RunVerdict::kInterrupted);
+  report.exit_code = run.ending_signal != 0 ? 128 + run.ending_signal : exit_code_of(report.verdict);
   return report;
 }
 

@@ -96,7 +96,7 @@ class Machine {
 
 AcceptQuestion at_level(int level) { return {.level = level, .steps = choose_steps(level)}; }
 
-// "a accepted", "b rejected replace".
+// "a passed", "b failed replace".
 std::vector<std::string> verdicts(const AcceptReport& acceptance) {
   std::vector<std::string> texts;
   for (const AcceptedDevice& device : acceptance.devices) {
@@ -113,16 +113,16 @@ std::vector<std::string> verdicts(const Machine& machine, const AcceptQuestion& 
 
 const Verdict kFailed{Outcome::kFail, ""};
 
-TEST(Acceptance, GoodDevicesAreAccepted) {
-  EXPECT_THAT(verdicts(Machine({"a", "b"})), ElementsAre("a accepted", "b accepted"));
+TEST(Acceptance, HealthyDevicesPass) {
+  EXPECT_THAT(verdicts(Machine({"a", "b"})), ElementsAre("a passed", "b passed"));
 }
 
-TEST(Acceptance, OnlyTheDeviceThatFailedIsRejected) {
+TEST(Acceptance, OnlyTheDeviceOfTheFailureFails) {
   Machine machine({"a", "b"});
   machine.add({"memory.cuda/Copy.IsByteExact", {"a"}});
   machine.add({"memory.cuda/Copy.IsByteExact", {"b"}, kFailed});
   const AcceptReport acceptance = judge_acceptance(machine.run(), at_level(2));
-  EXPECT_THAT(verdicts(acceptance), ElementsAre("a accepted", "b rejected replace"));
+  EXPECT_THAT(verdicts(acceptance), ElementsAre("a passed", "b failed replace"));
   EXPECT_EQ(exit_code(acceptance.verdict), 1);
   EXPECT_THAT(acceptance.devices[1].reason(), HasSubstr("memory.cuda/Copy.IsByteExact"));
 }
@@ -131,7 +131,7 @@ TEST(Acceptance, WhatFailsOnAllDevicesIsTheSoftware) {
   Machine machine({"a", "b"});
   machine.add({"memory.cuda/Copy.IsByteExact", {"a"}, kFailed});
   machine.add({"memory.cuda/Copy.IsByteExact", {"b"}, kFailed});
-  EXPECT_THAT(verdicts(machine), ElementsAre("a rejected fix software", "b rejected fix software"));
+  EXPECT_THAT(verdicts(machine), ElementsAre("a failed fix software", "b failed fix software"));
 }
 
 TEST(Acceptance, TheCauseThatSaysMostIsTheReason) {
@@ -141,14 +141,14 @@ TEST(Acceptance, TheCauseThatSaysMostIsTheReason) {
     machine.add({id, {"a"}});
   machine.add({"memory.cuda/Copy.IsByteExact", {"b"}, kFailed});
   machine.add({"management.cuda/Inventory.NoRowIsWaitingToBeRemapped", {"b"}, kFailed});
-  EXPECT_THAT(verdicts(machine), ElementsAre("a accepted", "b rejected reset"));
+  EXPECT_THAT(verdicts(machine), ElementsAre("a passed", "b failed reset"));
 }
 
 TEST(Acceptance, ARequiredStepWithoutAPassIsIncomplete) {
   EXPECT_THAT(verdicts(Machine({"a"}), at_level(3)), ElementsAre("a incomplete"));
 }
 
-TEST(Acceptance, AnErrorOfTheMachineIsIncompleteAndNoRejection) {
+TEST(Acceptance, AnErrorOfTheMachineIsIncompleteAndNoFailure) {
   Machine machine({"a"});
   machine.add({"memory.cuda/Copy.IsByteExact", {"a"}, {Outcome::kError, Reason::kForeignHolder}});
   EXPECT_THAT(verdicts(machine), ElementsAre("a incomplete"));
@@ -159,16 +159,16 @@ TEST(Acceptance, ADrainedDeviceIsIncompleteAndTheReasonIsTheDrain) {
   machine.lose("b");
   machine.warn({WarningCode::kDeviceDrained, "b is drained since today (by hand): fan"});
   const AcceptReport acceptance = judge_acceptance(machine.run(), at_level(2));
-  EXPECT_THAT(verdicts(acceptance), ElementsAre("a accepted", "b incomplete"));
+  EXPECT_THAT(verdicts(acceptance), ElementsAre("a passed", "b incomplete"));
   EXPECT_EQ(acceptance.devices[1].reason(), "b is drained since today (by hand): fan");
   EXPECT_EQ(acceptance.devices[1].next, "proctor devices undrain b");
 }
 
-TEST(Acceptance, AnErrorInTheKernelLogRejectsTheDevice) {
+TEST(Acceptance, ADeviceWithAnErrorInTheKernelLogFails) {
   Machine machine({"a", "b"});
   machine.find(
       {"a", HealthFact::kKernelLog, kGoodCases[1], 5, 0, 0, "xid:48: NVRM: Xid (PCI:0000:03:00): 48, DBE"});
-  EXPECT_THAT(verdicts(machine), ElementsAre("a rejected reset", "b accepted"));
+  EXPECT_THAT(verdicts(machine), ElementsAre("a failed reset", "b passed"));
   const AcceptReport acceptance = judge_acceptance(machine.run(), at_level(2));
   EXPECT_EQ(acceptance.devices[0].findings[0].code, "xid:48");
   EXPECT_THAT(acceptance.devices[0].findings[0].words, HasSubstr("48, DBE"));
@@ -177,11 +177,11 @@ TEST(Acceptance, AnErrorInTheKernelLogRejectsTheDevice) {
 TEST(Acceptance, ACaseOfSeveralDevicesCountsAgainstTheOneThatFailsAlone) {
   Machine machine({"a", "b", "c"});
   machine.add({"memory.cuda/Peer.CopiesAreByteExact", {"a", "c"}, kFailed});
-  EXPECT_THAT(verdicts(machine), ElementsAre("a incomplete", "b accepted", "c incomplete"));
+  EXPECT_THAT(verdicts(machine), ElementsAre("a incomplete", "b passed", "c incomplete"));
   machine.add({"memory.cuda/Copy.IsByteExact", {"a"}});
   machine.add({"memory.cuda/Copy.IsByteExact", {"b"}});
   machine.add({"memory.cuda/Copy.IsByteExact", {"c"}, kFailed});
-  EXPECT_THAT(verdicts(machine), ElementsAre("a accepted", "b accepted", "c rejected replace"));
+  EXPECT_THAT(verdicts(machine), ElementsAre("a passed", "b passed", "c failed replace"));
 }
 
 // One attempt that copied between each two devices; `is_wrong`: of a source and a target.
@@ -199,13 +199,12 @@ Ran copies_between(const std::vector<std::string>& devices,
   return ran;
 }
 
-TEST(Acceptance, OfFourDevicesTheSourceOfAllWrongCopiesIsRejected) {
+TEST(Acceptance, OfFourDevicesTheSourceOfAllWrongCopiesFails) {
   Machine machine({"a", "b", "c", "d"});
   machine.add(copies_between({"a", "b", "c", "d"},
                              [](const std::string& source, const std::string&) { return source == "c"; }));
   const AcceptReport acceptance = judge_acceptance(machine.run(), at_level(2));
-  EXPECT_THAT(verdicts(acceptance),
-              ElementsAre("a accepted", "b accepted", "c rejected replace", "d accepted"));
+  EXPECT_THAT(verdicts(acceptance), ElementsAre("a passed", "b passed", "c failed replace", "d passed"));
   EXPECT_THAT(acceptance.devices[2].reason(), HasSubstr("with a, b, d"));
 }
 
@@ -215,7 +214,7 @@ TEST(Acceptance, OfFourDevicesTheConnectionOfTwoLeavesBothIncomplete) {
     return source > "b" && target > "b";
   }));
   const AcceptReport acceptance = judge_acceptance(machine.run(), at_level(2));
-  EXPECT_THAT(verdicts(acceptance), ElementsAre("a accepted", "b accepted", "c incomplete", "d incomplete"));
+  EXPECT_THAT(verdicts(acceptance), ElementsAre("a passed", "b passed", "c incomplete", "d incomplete"));
   EXPECT_THAT(acceptance.devices[2].reason(), HasSubstr("c and d fail together, and each works with others"));
 }
 
@@ -229,13 +228,13 @@ TEST(Acceptance, OfTwoDevicesBothAreIncompleteWhereOneIsWrong) {
   EXPECT_EQ(exit_code(acceptance.verdict), 3);
 }
 
-TEST(Acceptance, TheDeviceOfBothWrongPairsOfARingIsRejected) {
+TEST(Acceptance, TheDeviceOfBothWrongPairsOfARingFails) {
   Machine machine({"a", "b", "c"});
   for (const auto& pair : std::vector<std::vector<std::string>>{{"a", "b"}, {"b", "c"}, {"c", "a"}}) {
     const bool has_b = pair.front() == "b" || pair.back() == "b";
     machine.add({"kernels.cuda/Device.PeersWork", pair, has_b ? kFailed : Verdict{Outcome::kPass, ""}});
   }
-  EXPECT_THAT(verdicts(machine), ElementsAre("a accepted", "b rejected replace", "c accepted"));
+  EXPECT_THAT(verdicts(machine), ElementsAre("a passed", "b failed replace", "c passed"));
 }
 
 TEST(Acceptance, AFindingOfTheManagementLibraryDoesNotExplainWrongCopies) {
@@ -243,10 +242,10 @@ TEST(Acceptance, AFindingOfTheManagementLibraryDoesNotExplainWrongCopies) {
   machine.add({"management.cuda/Inventory.FirmwareIsTheSame", {"a"}, kFailed});
   machine.add({"management.cuda/Inventory.FirmwareIsTheSame", {"b"}});
   machine.add(copies_between({"a", "b"}, [](const std::string&, const std::string&) { return true; }));
-  EXPECT_THAT(verdicts(machine), ElementsAre("a rejected fix software", "b incomplete"));
+  EXPECT_THAT(verdicts(machine), ElementsAre("a failed fix software", "b incomplete"));
 }
 
-TEST(Acceptance, ACaseAboutTheMachineThatFailsOnAllDevicesRejectsNone) {
+TEST(Acceptance, ACaseAboutTheMachineThatFailsOnAllDevicesFailsNone) {
   Machine machine({"a", "b", "c"});
   for (const char* device : {"a", "b", "c"})
     machine.add({"visibility.cuda/Enumerate.TwiceGivesTheSame", {device}, kFailed});
@@ -254,7 +253,7 @@ TEST(Acceptance, ACaseAboutTheMachineThatFailsOnAllDevicesRejectsNone) {
   Machine once({"a", "b"});
   once.add({"visibility.cuda/Enumerate.TwiceGivesTheSame", {"a"}, kFailed});
   once.add({"visibility.cuda/Enumerate.TwiceGivesTheSame", {"b"}});
-  EXPECT_THAT(verdicts(once), ElementsAre("a incomplete", "b accepted"));
+  EXPECT_THAT(verdicts(once), ElementsAre("a incomplete", "b passed"));
 }
 
 Machine with_coverage(const std::vector<Measure>& measures) {
@@ -286,7 +285,7 @@ TEST(Acceptance, ATrialThatNamesTheAddressOfOneDeviceAndTheUuidOfAnotherSuspects
                {},
                {},
                {{.ok = false, .devices = {{"", "Simulated GPU PCI-a GPU-b"}}}}});
-  EXPECT_THAT(verdicts(machine), ElementsAre("a incomplete", "b incomplete", "c accepted"));
+  EXPECT_THAT(verdicts(machine), ElementsAre("a incomplete", "b incomplete", "c passed"));
 }
 
 TEST(Acceptance, ADriverThatListsNoneOfSeveralDevicesIsTheSoftware) {
@@ -294,7 +293,7 @@ TEST(Acceptance, ADriverThatListsNoneOfSeveralDevicesIsTheSoftware) {
   for (const char* device : {"a", "b"})
     machine.find(
         {device, HealthFact::kL1Fail, kGoodCases[0], 5, 0, 0, "failed to list the devices: none is visible"});
-  EXPECT_THAT(verdicts(machine), ElementsAre("a rejected fix software", "b rejected fix software"));
+  EXPECT_THAT(verdicts(machine), ElementsAre("a failed fix software", "b failed fix software"));
 }
 
 TEST(Acceptance, ACaseOfSeveralDevicesThatTheBudgetLeftOutIsAGap) {
@@ -325,7 +324,7 @@ TEST(Acceptance, ADeviceThatACaseAboutTheMachineNamesExplainsTheOthers) {
                  {},
                  {{.ok = false, .devices = {{"", "GPU-b"}}}}});
   }
-  EXPECT_THAT(verdicts(machine), ElementsAre("a accepted", "b rejected fix software", "c accepted"));
+  EXPECT_THAT(verdicts(machine), ElementsAre("a passed", "b failed fix software", "c passed"));
 }
 
 TEST(Acceptance, AResultThatIsNotThatOfTheMajorityIsWrong) {
@@ -337,7 +336,7 @@ TEST(Acceptance, AResultThatIsNotThatOfTheMajorityIsWrong) {
                  {},
                  {{"same.mix", *device == 'b' ? "1" : "2"}}});
   }
-  EXPECT_THAT(verdicts(machine), ElementsAre("a accepted", "b rejected replace", "c accepted"));
+  EXPECT_THAT(verdicts(machine), ElementsAre("a passed", "b failed replace", "c passed"));
 }
 
 TEST(Acceptance, TwoDevicesThatDifferHaveNoMajority) {
@@ -368,12 +367,12 @@ TEST(Acceptance, ADeviceWithWrongResultsHasNoVote) {
                  {},
                  {{"same.mix", device}}});
   }
-  EXPECT_THAT(verdicts(machine), ElementsAre("a rejected replace", "b accepted"));
+  EXPECT_THAT(verdicts(machine), ElementsAre("a failed replace", "b passed"));
 }
 
 TEST(Acceptance, AStepThatCoversLessThanItsWordsIsAGap) {
   EXPECT_THAT(verdicts(with_coverage({{"covered.memory", 75.0, "%", 1, 0}}), at_level(3)),
-              ElementsAre("a accepted"));
+              ElementsAre("a passed"));
   const AcceptReport acceptance = judge_acceptance(
       with_coverage({{"covered.memory.tile0", 75.0, "%", 1, 0}, {"covered.memory.tile1", 3.0, "%", 1, 0}})
           .run(),
@@ -410,17 +409,17 @@ Machine with_speeds(double first, double second, bool simulated) {
 }
 
 TEST(Acceptance, MoreThanATenthBelowTheBestOfItsModelIsRed) {
-  EXPECT_THAT(verdicts(with_speeds(2000, 1500, false)), ElementsAre("a accepted", "b rejected retest"));
-  EXPECT_THAT(verdicts(with_speeds(2000, 1810, false)), ElementsAre("a accepted", "b accepted"));
+  EXPECT_THAT(verdicts(with_speeds(2000, 1500, false)), ElementsAre("a passed", "b failed retest"));
+  EXPECT_THAT(verdicts(with_speeds(2000, 1810, false)), ElementsAre("a passed", "b passed"));
 }
 
 TEST(Acceptance, ASimulatedSpeedNeedsAFloorOfItsModel) {
-  EXPECT_THAT(verdicts(with_speeds(2000, 1, true)), ElementsAre("a accepted", "b accepted"));
+  EXPECT_THAT(verdicts(with_speeds(2000, 1, true)), ElementsAre("a passed", "b passed"));
   AcceptQuestion question = at_level(2);
   question.expected = ExpectedMachine{
       .file = "machine.toml",
       .models = {{.name = "H100", .count = 2, .uuids = {}, .facts = {}, .floors = {{"kernels.saxpy", 100}}}}};
-  EXPECT_THAT(verdicts(with_speeds(2000, 1, true), question), ElementsAre("a accepted", "b rejected retest"));
+  EXPECT_THAT(verdicts(with_speeds(2000, 1, true), question), ElementsAre("a passed", "b failed retest"));
 }
 
 TEST(Acceptance, MoreDevicesThanExpectedAreNamed) {
@@ -429,20 +428,20 @@ TEST(Acceptance, MoreDevicesThanExpectedAreNamed) {
       .file = "machine.toml",
       .models = {{.name = "H100", .count = 1, .uuids = {"GPU-a"}, .facts = {}, .floors = {}}}};
   const AcceptReport acceptance = judge_acceptance(Machine({"a", "b"}).run(), question);
-  EXPECT_THAT(verdicts(acceptance), ElementsAre("a accepted", "b accepted"));
+  EXPECT_THAT(verdicts(acceptance), ElementsAre("a passed", "b passed"));
   EXPECT_THAT(acceptance.gaps,
               ElementsAre("machine.toml expects 1 of `H100`, and 2 are here; not listed: b"));
   EXPECT_EQ(exit_code(acceptance.verdict), 3);
 }
 
-TEST(Acceptance, ADeviceThatIsExpectedAndNotHereIsRejected) {
+TEST(Acceptance, ADeviceThatIsExpectedAndNotHereFails) {
   AcceptQuestion question = at_level(2);
   question.expected = ExpectedMachine{
       .file = "machine.toml",
       .models = {{.name = "H100", .count = 4, .uuids = {"GPU-a", "GPU-x"}, .facts = {}, .floors = {}}}};
-  EXPECT_THAT(verdicts(Machine({"a", "b"}), question),
-              ElementsAre("a accepted", "b accepted", "missing:GPU-x rejected reseat",
-                          "missing:H100:4 rejected reseat"));
+  EXPECT_THAT(
+      verdicts(Machine({"a", "b"}), question),
+      ElementsAre("a passed", "b passed", "missing:GPU-x failed reseat", "missing:H100:4 failed reseat"));
 }
 
 TEST(Acceptance, FactsAreComparedWithWhatIsExpectedAndWithBefore) {
@@ -460,7 +459,7 @@ TEST(Acceptance, FactsAreComparedWithWhatIsExpectedAndWithBefore) {
   question.before = {{"a", told(16, 0)}, {"b", told(8, 0)}, {"c", told(16, 4)}};
   question.after = {{"a", told(16, 0)}, {"b", told(8, 0)}, {"c", told(16, 5)}};
   EXPECT_THAT(verdicts(Machine({"a", "b", "c"}), question),
-              ElementsAre("a accepted", "b rejected reseat", "c rejected reset"));
+              ElementsAre("a passed", "b failed reseat", "c failed reset"));
   question.after["a"].values.erase("ecc");
   question.before["a"].values.erase("ecc");
   EXPECT_THAT(verdicts(Machine({"a", "b", "c"}), question)[0], "a incomplete");
@@ -471,7 +470,7 @@ TEST(Acceptance, AModelThatNobodyExpectedIsIncomplete) {
   question.expected = ExpectedMachine{.file = "machine.toml", .models = {{.name = "H100", .count = 1}}};
   question.expected->models.front().name = "B200";
   EXPECT_THAT(verdicts(Machine({"a"}), question),
-              ElementsAre("a incomplete", "missing:B200:1 rejected reseat"));
+              ElementsAre("a incomplete", "missing:B200:1 failed reseat"));
 }
 
 TEST(Acceptance, AWarningAboutTheInventoryIsAsRedAsAFailure) {
@@ -482,7 +481,7 @@ TEST(Acceptance, AWarningAboutTheInventoryIsAsRedAsAFailure) {
   const Warning warning{WarningCode::kCaseWarning,
                         "management.cuda/Inventory.LinkHasItsWidth: 8 lanes of 16"};
   const AcceptReport acceptance = judge_acceptance(machine.run(warning), at_level(2));
-  EXPECT_THAT(verdicts(acceptance), ElementsAre("a accepted", "b rejected reseat"));
+  EXPECT_THAT(verdicts(acceptance), ElementsAre("a passed", "b failed reseat"));
   EXPECT_THAT(acceptance.devices[1].reason(), HasSubstr("8 lanes"));
 }
 
@@ -490,17 +489,17 @@ TEST(Acceptance, ADeviceThatIsLostIsReset) {
   Machine machine({"a", "b"});
   machine.add({"memory.cuda/Copy.IsByteExact", {"a"}});
   machine.add({"memory.cuda/Copy.IsByteExact", {"b"}, {Outcome::kDeviceLost, ""}});
-  EXPECT_THAT(verdicts(machine), ElementsAre("a accepted", "b rejected reset"));
+  EXPECT_THAT(verdicts(machine), ElementsAre("a passed", "b failed reset"));
 }
 
-TEST(Acceptance, ARunThatWasCutShortIsIncomplete) {
+TEST(Acceptance, ARunThatWasCutShortIsInterrupted) {
   const ResolvedRun run =
       Machine({"a"}).run(StopRequested{.signal = 2, .reason = StopCause::kSignal, .at_ms = 1});
-  EXPECT_EQ(judge_acceptance(run, at_level(2)).verdict, AcceptVerdict::kIncomplete);
+  EXPECT_EQ(judge_acceptance(run, at_level(2)).verdict, RunVerdict::kInterrupted);
 }
 
 TEST(Acceptance, NoDeviceIsIncomplete) {
-  EXPECT_EQ(judge_acceptance(Machine({}).run(), at_level(1)).verdict, AcceptVerdict::kIncomplete);
+  EXPECT_EQ(judge_acceptance(Machine({}).run(), at_level(1)).verdict, RunVerdict::kIncomplete);
 }
 
 TEST(Acceptance, JsonHasTheVerdictOfEachDevice) {
@@ -508,7 +507,7 @@ TEST(Acceptance, JsonHasTheVerdictOfEachDevice) {
   machine.add({"memory.cuda/Copy.IsByteExact", {"b"}, kFailed});
   const AcceptReport acceptance = judge_acceptance(machine.run(), at_level(2));
   const auto json = parse_json(accept_json(acceptance));
-  EXPECT_EQ(json.at("verdict"), "rejected");
+  EXPECT_EQ(json.at("verdict"), "failed");
   EXPECT_EQ(json.at("devices").at(1).at("action"), "replace");
   EXPECT_EQ(json.at("devices").at(0).at("action"), nullptr);
   EXPECT_EQ(json.at("devices").at(0).at("steps").at(0).at("state"), "proven");

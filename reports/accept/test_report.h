@@ -17,7 +17,7 @@ inline nlohmann::json accept_step_json(const std::string& name, const std::strin
 
 inline nlohmann::json accept_device_json(int number, const std::string& verdict,
                                          const std::string& action = "") {
-  const std::string state = verdict == "accepted" ? "proven" : verdict == "rejected" ? "failed" : "not tried";
+  const std::string state = verdict == "passed" ? "proven" : verdict == "failed" ? "failed" : "not tried";
   nlohmann::json device = {
       {"id", fmt::format("cuda-sim:{}", number)},
       {"model", "Simulated GPU A40G"},
@@ -31,12 +31,12 @@ inline nlohmann::json accept_device_json(int number, const std::string& verdict,
        {accept_step_json("driver", "proven"), accept_step_json("copy", state, "1 case was not run")}},
       {"facts", {{"before", {{"replays", 0}, {"ecc", true}}}, {"after", {{"replays", 0}, {"ecc", true}}}}}};
   if (!action.empty()) device["action"] = action;
-  if (verdict == "rejected")
+  if (verdict == "failed")
     device["findings"] = {{{"words", "a copy has a wrong byte"},
                            {"case", "memory.cuda/Copy.IsByteExact"},
                            {"evidence", "logs/a.log"}}};
   if (verdict == "incomplete") device["gaps"] = {"copy: 1 case was not run"};
-  if (verdict != "accepted")
+  if (verdict != "passed")
     device["next"] = fmt::format("proctor accept --devices cuda-sim:{} --level 2", number);
   return device;
 }
@@ -59,11 +59,10 @@ inline nlohmann::json accept_report_json(const std::string& verdict, int code,
           {"not_tried", {"memory patterns (level 3)", "the fabric between machines"}}};
 }
 
-inline nlohmann::json one_rejected_of_four() {
-  return accept_report_json(
-      "rejected", 1,
-      {accept_device_json(0, "accepted"), accept_device_json(1, "accepted"),
-       accept_device_json(2, "rejected", "replace"), accept_device_json(3, "accepted")});
+inline nlohmann::json one_failed_of_four() {
+  return accept_report_json("failed", 1,
+                            {accept_device_json(0, "passed"), accept_device_json(1, "passed"),
+                             accept_device_json(2, "failed", "replace"), accept_device_json(3, "passed")});
 }
 
 }  // namespace proctor::testing_support

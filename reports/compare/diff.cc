@@ -68,7 +68,7 @@ std::string commits_text(const Diff& diff) {
 // "" of a run that came to its end.
 std::string why_incomplete(const RunResults& run) {
   if (!run.complete) return "its runner was killed, or still runs";
-  return run.verdict == "interrupted" ? "it was stopped before its end" : "";
+  return run.verdict == RunVerdict::kInterrupted ? "it was stopped before its end" : "";
 }
 
 std::string incomplete_text(std::string_view name, const RunResults& run) {
@@ -80,7 +80,7 @@ std::string incomplete_text(std::string_view name, const RunResults& run) {
 
 std::string verdict_text(const RunResults& run, std::uint32_t index) {
   const CaseResult& result = run.cases[index];
-  if (result.cause == kNoCause || result.standing == Standing::kUnrun) return to_string(result.verdict);
+  if (result.cause == kNoCause || result.standing == Standing::kUnrun) return readable(result.verdict);
   return std::string(to_string(result.verdict.outcome)) + ": " + words_of(run, result);
 }
 
@@ -253,7 +253,9 @@ void write_run(std::string_view key, const RunResults& run, JsonWriter& json) {
   json.open_object(key).member("place", run.place).member("run_id", run.run_id);
   json.member("journal_sha256", run.journal_sha256).member("started", run.started);
   json.member("commit", run.subject.commit.value).member("plan_digest", run.plan_digest);
-  json.member("exit_code", run.exit_code).member("verdict", run.verdict).member("simulated", run.simulated);
+  json.member("exit_code", run.exit_code)
+      .member("verdict", to_string(run.verdict))
+      .member("simulated", run.simulated);
   json.member("complete", run.complete).member("cases", run.cases.size()).close();
 }
 

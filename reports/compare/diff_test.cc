@@ -33,8 +33,8 @@ struct Runs {
     before.stack = {{"kmd.xe", "1.2"}};
     after.stack = {{"kmd.xe", "1.3"}};
     before.complete = after.complete = true;
-    before.verdict = "green";
-    after.verdict = "red";
+    before.verdict = RunVerdict::kPassed;
+    after.verdict = RunVerdict::kFailed;
     before.programs = {{"memory", "xpu", std::string(64, 'a')}};
     after.programs = {{"memory", "xpu", std::string(64, 'b')}};
     comparison = compare(before, after);

@@ -249,10 +249,9 @@ class Reader {
                                   cleaned(kind, kTextBytes)));
     }
     if (auto added = add_suite(root, 1); !added) return added.error();
-    const bool is_red = std::ranges::any_of(
-        results_.cases, [](const CaseResult& result) { return result.standing == Standing::kFailing; });
-    results_.exit_code = is_red ? 1 : 0;
-    results_.verdict = is_red ? "red" : "green";
+    results_.verdict = passed_or_failed(std::ranges::none_of(
+        results_.cases, [](const CaseResult& result) { return result.standing == Standing::kFailing; }));
+    results_.exit_code = exit_code_of(results_.verdict);
     return std::move(results_);
   }
 

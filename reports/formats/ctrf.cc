@@ -73,7 +73,7 @@ void write_environment(JsonWriter& json, const ResolvedRun& run) {
   if (plan.shard) json.member("shardId", fmt::format("{}/{}", plan.shard->index, plan.shard->count));
   json.member("healthy", run.shell_exit_code != kExitMachine);
   json.open_object("extra").open_object("proctor").member("exit_code", run.shell_exit_code);
-  json.member("verdict", run.verdict).member("simulated", run.simulated);
+  json.member("verdict", to_string(run.verdict)).member("simulated", run.simulated);
   if (plan.sim) json.member("simulation", plan.sim->topology + " by " + plan.sim->driver);
   json.member("containment", plan.containment.layer).member("plan_digest", plan.plan_digest);
   json.member_if_any("host", plan.hostname);
@@ -121,7 +121,7 @@ void write_extra(JsonWriter& json, const ResolvedCase& test, const Attempt* last
   const Verdict verdict = test.verdict;
   json.open_object("extra").open_object("proctor").member("kind", test.planned.kind);
   json.member_if_any("reason", verdict.reason.text());
-  if (const Blame blame = test.problem; blame != Blame::kNobody) json.member("problem", to_string(blame));
+  if (const Blame blame = test.problem; blame != Blame::kNobody) json.member("owner", to_string(blame));
   if (const auto& culprit = test.culprit) {
     json.open_object("culprit").member("kind", culprit->kind).member("name", culprit->name);
     json.member_if_any("version", culprit->version).close();

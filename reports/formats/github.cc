@@ -24,7 +24,7 @@ using Level = AnnotationLevel;
 
 constexpr std::size_t kMostPerLevel = 10;
 constexpr std::size_t kMostErrors =
-    9;  // the exit code of a red run is an error of its step, or composite action
+    9;  // the exit code of a failed run is an error of its step, or composite action
 constexpr std::size_t kMessageBytes = 4000;
 constexpr std::size_t kTitleBytes = 200;
 constexpr std::size_t kTitleIdBytes = 100;  // so that a long id leaves room for the message
@@ -132,17 +132,17 @@ void add_not_run(const ResolvedRun& run, std::vector<RankedCause>& causes) {
     causes.push_back({.rank = rank_of(first),
                       .cases = cases.size(),
                       .annotation = {.level = formats_of(first).github,
-                                     .title = who + ": " + to_string(first.verdict),
+                                     .title = who + ": " + readable(first.verdict),
                                      .message = std::move(message)}});
   }
 }
 
-// What makes the whole run something else than green.
+// Why the run did not pass although no case failed.
 void add_run_causes(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   std::vector<RunProblem> problems = run.problems;
   const RunProblem interrupted = interruption(run);
   const auto is_said = [&](const RunProblem& problem) { return problem.name == interrupted.name; };
-  if (run.verdict == "interrupted" && std::none_of(problems.begin(), problems.end(), is_said))
+  if (run.verdict == RunVerdict::kInterrupted && std::none_of(problems.begin(), problems.end(), is_said))
     problems.push_back(interrupted);  // killed after its last case: there its exit code is 0
   for (const RunProblem& problem : problems) {
     if (problem.name == kUnexplained) continue;   // annotations() says it, beside what else there is
@@ -190,11 +190,11 @@ void add_warnings(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   }
 }
 
-// What reddens nothing and is no plain pass either: skips, known failures, passes that were not expected.
+// What does not make the run fail and did not simply pass: skips, known failures, unexpected passes.
 void add_quiet(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   Groups quiet;
   for (const ResolvedCase& test : run.cases) {
-    if (!test.bad && formats_of(test).github != Level::kNone) quiet[to_string(test.verdict)].push_back(&test);
+    if (!test.bad && formats_of(test).github != Level::kNone) quiet[readable(test.verdict)].push_back(&test);
   }
   for (const auto& [verdict, cases] : quiet) {
     causes.push_back(
@@ -268,9 +268,8 @@ std::vector<Annotation> annotations(const ResolvedRun& run, const std::string& w
   const int code = run.shell_exit_code;
   const bool unexplained = code != kExitGreen && (out.empty() || out.front().level != Level::kError);
   if (unexplained) {
-    out.insert(out.begin(),
-               {.title = fmt::format("Exit code {}", code),
-                .message = "No case of its own explains it: see the warnings and the job summary."});
+    out.insert(out.begin(), {.title = fmt::format("Exit code {}", code),
+                             .message = "No single case explains it: see the warnings and the job summary."});
   }
   return out;
 }

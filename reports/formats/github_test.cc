@@ -44,7 +44,7 @@ TEST(Github, AFailureIsAnErrorAtItsLineWithTheFourAnswers) {
   EXPECT_EQ(all[0].title, "s/a: read back 0x00");
   EXPECT_EQ(all[0].file, "tests/copy.cc");
   EXPECT_EQ(all[0].line, 7);
-  EXPECT_THAT(all[0].message, HasSubstr("whose problem: code"));
+  EXPECT_THAT(all[0].message, HasSubstr("owner:         code"));
   EXPECT_THAT(all[0].message, HasSubstr("rerun:         proctor run"));
   EXPECT_THAT(workflow_command(all[0]),
               StartsWith("::error title=s/a%3A read back 0x00,file=tests/copy.cc,line=7::s/a%0A"));
@@ -149,7 +149,7 @@ TEST(Github, ALevelHasItsBudgetAndTheLastSaysHowManyMore) {
   EXPECT_LE(summary_markdown(run).size(), kJobSummaryBytes);
   const std::string small = summary_markdown(run, 5000);
   EXPECT_LE(small.size(), 5000u);
-  EXPECT_THAT(small, HasSubstr("# Proctor: RED: the code"));
+  EXPECT_THAT(small, HasSubstr("# Proctor: FAILED (exit code 1)"));
   EXPECT_THAT(small, HasSubstr(" entries did not fit into 5000 bytes"));
   EXPECT_EQ(summary_markdown(run, 10), "");
 }
@@ -165,7 +165,7 @@ TEST(Github, WhatDecidesTheExitCodeComesFirst) {
   EXPECT_EQ(all[0].title, "s/fail: m");
   EXPECT_THAT(all[1].title, StartsWith("s/lost and 1 more: "));
   EXPECT_EQ(all[2].level, Level::kWarning);
-  EXPECT_THAT(all[2].title, HasSubstr("notrun(interrupted)"));
+  EXPECT_THAT(all[2].title, HasSubstr("notrun · interrupted"));
 }
 
 TEST(Github, QuietOutcomesAndSimulationAreNotices) {
@@ -178,7 +178,7 @@ TEST(Github, QuietOutcomesAndSimulationAreNotices) {
   const auto all = annotations(run, "");
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0].title, "Simulated");
-  EXPECT_EQ(all[1].title, "2 cases: skip(needs:devices>=2)");
+  EXPECT_EQ(all[1].title, "2 cases: skip · needs:devices>=2");
   EXPECT_EQ(of_level(all, Level::kNotice).size(), 2u);
 }
 
@@ -219,23 +219,24 @@ TEST(Github, TheVerdictOfARun) {
     RunPlanned plan = plan_of({planned("s/a", exec ? "command" : "proctor")});
     plan.exec = exec;
     events.insert(events.begin(), plan);
-    return std::string(resolved_of(events).verdict);
+    return resolved_of(events).verdict;
   };
   const RunEnded done{"x", 1};
   const auto is = [](Outcome outcome, std::string reason = "") {
     return concluded("s/a", {outcome, reason_in_words(std::move(reason))});
   };
-  EXPECT_EQ(verdict({is(Outcome::kPass), done}), "green");
-  EXPECT_EQ(verdict({is(Outcome::kFail), done}), "red");
-  EXPECT_EQ(verdict({is(Outcome::kDeviceLost), done}), "machine");
-  EXPECT_EQ(verdict({is(Outcome::kNotrun, "budget"), done}), "incomplete");
-  EXPECT_EQ(verdict({is(Outcome::kSkip, "needs:x"), done}), "incomplete");
-  EXPECT_EQ(verdict({StopRequested{15, StopCause::kSignal, 1}, done}), "interrupted");
-  EXPECT_EQ(verdict({is(Outcome::kFail), StopRequested{2, StopCause::kSignal, 1}, done}), "interrupted");
-  EXPECT_EQ(verdict({started("s/a")}), "interrupted");
-  EXPECT_EQ(verdict({is(Outcome::kPass)}), "interrupted");
-  EXPECT_EQ(verdict({is(Outcome::kFail)}), "red");
-  EXPECT_EQ(verdict({}, true), "machine");
+  EXPECT_EQ(verdict({is(Outcome::kPass), done}), RunVerdict::kPassed);
+  EXPECT_EQ(verdict({is(Outcome::kFail), done}), RunVerdict::kFailed);
+  EXPECT_EQ(verdict({is(Outcome::kDeviceLost), done}), RunVerdict::kMachineFailed);
+  EXPECT_EQ(verdict({is(Outcome::kNotrun, "budget"), done}), RunVerdict::kIncomplete);
+  EXPECT_EQ(verdict({is(Outcome::kSkip, "needs:x"), done}), RunVerdict::kIncomplete);
+  EXPECT_EQ(verdict({StopRequested{15, StopCause::kSignal, 1}, done}), RunVerdict::kInterrupted);
+  EXPECT_EQ(verdict({is(Outcome::kFail), StopRequested{2, StopCause::kSignal, 1}, done}),
+            RunVerdict::kInterrupted);
+  EXPECT_EQ(verdict({started("s/a")}), RunVerdict::kInterrupted);
+  EXPECT_EQ(verdict({is(Outcome::kPass)}), RunVerdict::kInterrupted);
+  EXPECT_EQ(verdict({is(Outcome::kFail)}), RunVerdict::kFailed);
+  EXPECT_EQ(verdict({}, true), RunVerdict::kMachineFailed);
 }
 
 }  // namespace

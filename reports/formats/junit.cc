@@ -126,12 +126,12 @@ std::string failure_text(const Failure& failure) {
 }
 
 std::string rank_text(const RankEnd& rank) {
-  const std::string how = rank.verdict ? to_string(*rank.verdict) : "had not ended";
+  const std::string how = rank.verdict ? readable(*rank.verdict) : "had not ended";
   return fmt::format("rank {} ({}): {}{}; log {}\n", rank.rank, fmt::join(rank.devices, "+"), how,
                      rank.last_step.empty() ? "" : ", last step \"" + rank.last_step + "\"", rank.log);
 }
 
-// Everything known about an attempt that was not good; starts with `file:line: ` when there is one, which is
+// Everything known about an attempt that failed; starts with `file:line: ` when there is one, which is
 // where readers without a file attribute look for it.
 std::string attempt_text(const ResolvedCase& test, const Attempt& attempt) {
   std::string text;
@@ -139,14 +139,14 @@ std::string attempt_text(const ResolvedCase& test, const Attempt& attempt) {
     for (const Failure& failure : attempt.end->failures) text += failure_text(failure);
   }
   if (text.empty()) text = attempt.headline + '\n';
-  text += fmt::format("{}, attempt {}", to_string(verdict_of(attempt)), attempt.start.attempt);
+  text += fmt::format("{}, attempt {}", readable(verdict_of(attempt)), attempt.start.attempt);
   if (test.planned.repeat > 1) text += fmt::format(", repeat {}", attempt.start.repeat);
   text += '\n';
   if (attempt.end) {
     if (!attempt.end->last_step.empty()) text += fmt::format("last step: {}\n", attempt.end->last_step);
     for (const RankEnd& rank : attempt.end->ranks) text += rank_text(rank);
-    for (const Stray& stray : attempt.end->termination.strays) {
-      text += fmt::format("left behind: process {} ({})\n", stray.pid, stray.command);
+    for (const LeakedProcess& leaked : attempt.end->termination.leaked_processes) {
+      text += fmt::format("left behind: process {} ({})\n", leaked.pid, leaked.command);
     }
     for (const std::string& line : attempt.end->evidence.lines) text += fmt::format("evidence: {}\n", line);
     if (!attempt.end->evidence.file.empty()) {
@@ -169,13 +169,13 @@ std::string case_text(const ResolvedCase& test) {
   const Attempt* attempt = test.deciding;
   const bool shows_verdict = attempt != nullptr && verdict_of(*attempt) == verdict;
   std::string text;
-  if (!shows_verdict) text += test.headline + "\n" + to_string(verdict) + "\n";
+  if (!shows_verdict) text += test.headline + "\n" + readable(verdict) + "\n";
   if (attempt != nullptr) text += attempt_text(test, *attempt);
   if (test.end && !test.end->note.empty()) text += test.end->note + "\n";
   const Diagnosis* diagnosis = test.diagnosis;
   const std::string cause = cause_text(diagnosis);
   const std::string next = next_text(diagnosis);
-  text += fmt::format("whose problem: {}{}{}\n", problem_text(test), cause.empty() ? "" : " · ", cause);
+  text += fmt::format("owner: {}{}{}\n", problem_text(test), cause.empty() ? "" : " · ", cause);
   if (!next.empty()) text += "next: " + next + '\n';
   for (const CaseFact& fact : facts_of(test)) text += fmt::format("{}: {}\n", fact.label, fact.text);
   return text + "rerun: " + test.rerun_command() + '\n';

@@ -2,7 +2,7 @@
 //
 //   std::string list_of(const std::vector<std::string>& bad) {
 //     MarkdownPage page(kJobSummaryBytes, "report.json");
-//     page.title("\n## Not good\n\n");
+//     page.title("\n## Not run\n\n");
 //     for (const std::string& id : bad) page.add("- " + markdown_code(id) + "\n");
 //     return std::move(page).finish();
 //   }

@@ -52,7 +52,7 @@ void write_run(Metrics& metrics, const ResolvedRun& run) {
                  {{"run_id", plan.run_id},
                   {"version", plan.proctor_version},
                   {"plan_digest", plan.plan_digest},
-                  {"verdict", std::string(run.verdict)},
+                  {"verdict", std::string(to_string(run.verdict))},
                   {"simulated", run.simulated ? "true" : "false"},
                   {"commit", or_unknown(plan.subject.commit)},
                   {"branch", or_unknown(plan.subject.branch)}},
@@ -91,7 +91,7 @@ void write_metrics(const ResolvedRun& run, TextOutput& output) {
           counts.summary[outcome]);
     }
   }
-  metrics.family("proctor_cases_flaky", "gauge", "Cases that were bad and then good.");
+  metrics.family("proctor_cases_flaky", "gauge", "Cases that failed and then passed.");
   for (const auto& [suite, counts] : suites)
     metrics.sample("proctor_cases_flaky", {{"suite", suite.first}, {"backend", suite.second}}, counts.flaky);
   metrics.family("proctor_cases_seconds", "gauge", "Time in all attempts of the cases.");

@@ -64,7 +64,7 @@ class Trace {
       attributes.add("proctor.run.id", plan.run_id);
       attributes.add("proctor.plan_digest", plan.plan_digest);
       attributes.add("proctor.exit_code", std::int64_t{run_.shell_exit_code});
-      attributes.add("proctor.verdict", std::string(run_.verdict));
+      attributes.add("proctor.verdict", std::string(to_string(run_.verdict)));
       attributes.add("proctor.simulated", run_.simulated);
       attributes.add("proctor.containment", plan.containment.layer);
       const Summary summary = run_.summary;
@@ -73,8 +73,8 @@ class Trace {
           attributes.add("proctor.cases." + std::string(to_string(outcome)), std::int64_t{summary[outcome]});
       }
     }
-    const bool good = run_.shell_exit_code == kExitGreen;
-    close(good ? SpanStatus::kOk : SpanStatus::kError, good ? "" : std::string(run_.verdict));
+    const bool passed = run_.shell_exit_code == kExitGreen;
+    close(passed ? SpanStatus::kOk : SpanStatus::kError, passed ? "" : std::string(to_string(run_.verdict)));
   }
 
   void write_case(const ResolvedCase& test) {

@@ -67,7 +67,7 @@ void write_parts(JsonWriter& json, const RunPlanned& plan) {
     json.member("index", shard->index).member("count", shard->count);
     json.member("planned", shard->planned).member("plan", shard->plan).close();
   }
-  if (const auto& rest = plan.rest; json.open_object_or_null("rest", rest.has_value())) {
+  if (const auto& rest = plan.rest; json.open_object_or_null("remaining", rest.has_value())) {
     json.member("runs", rest->runs).member("planned", rest->planned).member_or_null("plan", rest->plan);
     json.member("plan_digest", rest->plan_digest).member("shards", rest->shards).close();
   }
@@ -114,7 +114,9 @@ void write_run(JsonWriter& json, const ResolvedRun& run) {
   const auto known = parse_layer(layer);
   json.member("containment", known ? to_string(facts_of(*known).reported_as) : layer);
   json.member("containment_layer", layer).member("signals", plan.containment.signals);
-  json.member("exit_code", run.shell_exit_code).member("plan_digest", plan.plan_digest);
+  json.member("verdict", to_string(run.verdict))
+      .member("exit_code", run.shell_exit_code)
+      .member("plan_digest", plan.plan_digest);
   write_parts(json, plan);
   write_subject(json, plan.subject);
   const auto& list = plan.known_failures;
@@ -154,9 +156,10 @@ void write_termination(JsonWriter& json, const Termination& termination) {
   json.open_object("termination").member("signal_sent", termination.signal_sent);
   json.member("forced", termination.forced).member("unreapable", termination.unreapable);
   json.member("kill_to_empty_ms", termination.kill_to_empty_ms);
-  json.objects("strays", termination.strays, [](JsonWriter& out, const Stray& stray) {
-    out.member("pid", stray.pid).member("command", stray.command);
-  });
+  json.objects("leaked_processes", termination.leaked_processes,
+               [](JsonWriter& out, const LeakedProcess& leaked) {
+                 out.member("pid", leaked.pid).member("command", leaked.command);
+               });
   if (!termination.left_by.empty()) json.member("left_by", termination.left_by);
   json.member_if_any("guard_lost", termination.guard_lost).close();
 }
@@ -169,7 +172,7 @@ void write_culprit(JsonWriter& json, const Culprit* culprit) {
 
 void write_diagnosis(JsonWriter& json, const Diagnosis& diagnosis) {
   json.open_object("diagnosis").member("rule", diagnosis.rule).member("class", diagnosis.error_class);
-  json.member("problem", to_string(diagnosis.problem)).member("severity", diagnosis.severity.text());
+  json.member("owner", to_string(diagnosis.problem)).member("severity", diagnosis.severity.text());
   json.member("where", diagnosis.where).member("line", diagnosis.line).member("next", diagnosis.next);
   json.member("source", diagnosis.source).member("others", diagnosis.others).member("gaps", diagnosis.gaps);
   write_culprit(json, diagnosis.culprit ? &*diagnosis.culprit : nullptr);
@@ -331,7 +334,7 @@ void write_case(JsonWriter& json, const ResolvedCase& test, TelemetryGaps& gaps)
   const AttemptEnded& end = newest_end(test);
   json.member("id", planned.id).member("suite", planned.suite).member("backend", planned.backend);
   json.member("outcome", to_string(verdict.outcome)).member("reason", verdict.reason.text());
-  json.member("problem", to_string(test.problem));
+  json.member("owner", to_string(test.problem));
   write_culprit(json, test.culprit.get());
   json.member("marks", texts_of(test.marks));
   json.member("rule", end.rule).member("source", end.source).member("severity", end.severity.text());

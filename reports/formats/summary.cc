@@ -29,20 +29,6 @@ constexpr std::size_t kMaxIdsPerGroup = 20;
 constexpr std::size_t kSummaryLineBytes = 200;
 constexpr std::size_t kSummaryMessageBytes = 2000;
 
-std::string_view light(const ResolvedRun& run) {
-  if (run.ending_signal != 0) return "STOPPED";
-  switch (run.exit_code) {
-    case kExitGreen:
-      return "GREEN";
-    case kExitRed:
-      return run.red_by_flaky_alone ? "RED: flaky cases" : "RED: the code";
-    case kExitMachine:
-      return "RED: the machine (retry elsewhere)";
-    default:
-      return "INCOMPLETE";
-  }
-}
-
 // What failed, with what would allow flaky cases. "" where nothing failed.
 std::string verdict_line(const ResolvedRun& run) {
   std::string text = failures_text(run);
@@ -53,7 +39,7 @@ std::string verdict_line(const ResolvedRun& run) {
   return text + "\n";
 }
 
-// "Tested: `0123abc` of `https://...`, branch `main`, with changes that are in no commit." or "" when nobody knows.
+// "Tested: `0123abc` of `https://...`, branch `main`, with changes that are in no commit." or "" if that is unknown.
 std::string tested_line(const Subject& subject) {
   if (!subject.commit.value) return "";
   std::string text = "Tested: " + markdown_code(*subject.commit.value);
@@ -78,9 +64,8 @@ std::string device_lines(const DeviceVerdict& verdict) {
 // The title, and what is wrong with a device.
 void add_verdict(std::string& out, const ResolvedRun& run, const std::optional<DeviceVerdict>& devices) {
   const RunPlanned& plan = run.plan;
-  out +=
-      fmt::format("# Proctor: {} (exit code {})\n\n",
-                  devices ? markdown_prose(devices->sentence) : std::string(light(run)), run.shell_exit_code);
+  out += fmt::format("# Proctor: {}{} (exit code {})\n\n", headline(run.verdict),
+                     devices ? ": " + markdown_prose(devices->sentence) : "", run.shell_exit_code);
   if (run.simulated) {
     out += "> **SIMULATED.** These results were obtained without hardware";
     if (plan.sim)
@@ -96,7 +81,7 @@ void add_head(std::string& out, const ResolvedRun& run, bool has_verdict) {
   const std::optional<DeviceVerdict>& devices = run.device_verdict;
   if (has_verdict) add_verdict(out, run, devices);
   out += verdict_line(run);
-  out += outcomes_text(run.summary) + ".\n";
+  out += outcomes_text(run) + ".\n";
   const std::string command = code_or_device_command(run.plan, "RUN_DIR");
   for (const DeviceDoubtText& doubt : devices ? std::vector<DeviceDoubtText>() : run.device_doubts) {
     out += markdown_prose(doubt.sentence);
@@ -119,8 +104,9 @@ void add_head(std::string& out, const ResolvedRun& run, bool has_verdict) {
                        thousands(run.summary.planned()), count_text(plan.shard->planned, "planned case"));
   }
   if (plan.rest) {
-    out += fmt::format("The rest of run {}: {} of {}.\n", markdown_prose(joined(plan.rest->runs, ", ")),
-                       thousands(run.summary.planned()), count_text(plan.rest->planned, "planned case"));
+    out +=
+        fmt::format("Remaining cases of run {}: {} of {}.\n", markdown_prose(joined(plan.rest->runs, ", ")),
+                    thousands(run.summary.planned()), count_text(plan.rest->planned, "planned case"));
   }
 }
 
@@ -148,7 +134,7 @@ std::string markdown_cell(std::string_view text) {
 
 std::string outcome_of_cause(const CauseGroup& group) {
   if (group.is_moved) return "moved";
-  return group.is_flaky ? "flaky" : to_string(group.cases.front()->verdict);
+  return group.is_flaky ? "flaky" : readable(group.cases.front()->verdict);
 }
 
 // "xpu-sim:0, xpu-sim:1 and 2 more": where the cases went wrong.
@@ -249,7 +235,11 @@ void add_by_reason(MarkdownPage& page, const ResolvedRun& run, Outcome outcome, 
   page.title(fmt::format("\n## {}\n\n", title));
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [reason, cases] = sorted[i];
-    const std::string name = reason.empty() ? "no reason" : markdown_code(reason);
+    const std::string words = readable_reason(cases.front()->verdict);
+    const std::string name = reason.empty() ? "no reason"
+                             : words == reason
+                                 ? markdown_prose(reason)
+                                 : fmt::format("{} ({})", markdown_prose(words), markdown_code(reason));
     page.add(is_device_gone(cases.front()->verdict) ? fmt::format("- {} × {}\n", cases.size(), name)
                                                     : group_entry(name, cases));
   }
@@ -329,7 +319,7 @@ void add_marks(MarkdownPage& page, const ResolvedRun& run) {
   }
 }
 
-// A device that gets no more cases is news for whoever looks after the machine.
+// Devices that get no more cases.
 void add_drained(MarkdownPage& page, const ResolvedRun& run) {
   page.title("\n## Drained devices\n\n");
   for (const DeviceHealth& health : run.health) {

@@ -30,15 +30,19 @@ TEST(Summary, SaysEverythingAPersonNeedsFirst) {
        DeviceHealth{"xpu-sim:1", HealthFact::kWaited, "memory.xpu/A.Fail", 7, 300, 0, "late"},
        DeviceHealth{"xpu-sim:1", HealthFact::kDrained, "memory.xpu/A.Fail", 8, 0, 0, "lost: gone"},
        Warning{WarningWord::in_text("output_lost"), "no space"}, RunEnded{"2026-01-31T12:00:09Z", 9000}}));
-  EXPECT_THAT(text, StartsWith("# Proctor: GPU xpu-sim:1 is bad: it was lost before memory.xpu/A.Fail. "));
+  EXPECT_THAT(
+      text,
+      StartsWith(
+          "# Proctor: MACHINE FAILED: GPU xpu-sim:1 is unhealthy: it was lost before memory.xpu/A.Fail. "));
   EXPECT_THAT(text, HasSubstr(" (exit code 1)\n\n> **SIMULATED.**"));
-  EXPECT_THAT(text,
-              HasSubstr("\n**1 of 4 cases failed, with 1 cause.**\n4 planned: 1 pass, 1 fail, 2 skip.\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("\n**1 of 4 cases failed, with 1 cause.**\n4 planned: 1 passed, 1 failed, 2 skipped.\n"));
   EXPECT_THAT(text, HasSubstr("| `fail` | read \\*back\\* 0x00 | `copy.cc:1` | `xpu:0000:03:00.0` | "
                               "`memory.xpu/A.Fail` | - |\n"));
   EXPECT_THAT(text, HasSubstr("<details><summary><b>fail</b> at copy.cc:1: <code>memory.xpu/A.Fail</code>"));
   EXPECT_THAT(text,
-              HasSubstr("<pre>whose problem: code<br>what:          fail: read *back* 0x00<br>on:            "
+              HasSubstr("<pre>owner:         code<br>what:          fail: read *back* 0x00<br>on:            "
                         "xpu:0000:03:00.0 (Card)<br>rerun:         proctor run memory --backend xpu --case "
                         "memory.xpu/A.Fail<br>where to look: "
                         "copy.cc:1 · logs/"));
@@ -52,7 +56,7 @@ TEST(Summary, SaysEverythingAPersonNeedsFirst) {
 TEST(Summary, ARealGreenRunSaysNeitherSimulatedNorRed) {
   const std::string text = summary_markdown(
       resolved_of({plan_of({planned("s/a")}), concluded("s/a", {Outcome::kPass, ""}), RunEnded{"x", 1}}));
-  EXPECT_TRUE(text.starts_with("# Proctor: GREEN (exit code 0)\n"));
+  EXPECT_TRUE(text.starts_with("# Proctor: PASSED (exit code 0)\n"));
   EXPECT_THAT(text, Not(HasSubstr("SIMULATED")));
   EXPECT_THAT(text, Not(HasSubstr("<pre>")));
 }
@@ -117,17 +121,15 @@ TEST(Summary, ARunThatIsRedByFlakyCasesAloneSaysSo) {
   auto flaky = events;
   flaky.insert(flaky.end(), {concluded("s/b", {Outcome::kPass, ""}), RunEnded{"x", 1}});
   const std::string text = summary_markdown(resolved_of(flaky));
-  EXPECT_THAT(text,
-              StartsWith("# Proctor: RED: flaky cases (exit code 1)\n\n**1 case was flaky: failed, then "
-                         "passed.** `--flaky pass:1%` allows flaky cases.\n2 planned: 2 pass.\n"));
+  EXPECT_THAT(text, StartsWith("# Proctor: FAILED (exit code 1)\n\n**1 case was flaky: failed, then "
+                               "passed.** `--flaky pass:1%` allows flaky cases.\n2 planned: 2 passed.\n"));
   EXPECT_THAT(text, HasSubstr("| `flaky` | now and then | `src/k.cc:7` | `xpu:0000:03:00.0` | `s/a` | `flaky "
                               "in 2 of 3 earlier runs` |\n"));
   auto failed = events;
   failed.insert(failed.end(), {concluded("s/b", {Outcome::kFail, ""}), RunEnded{"x", 1}});
-  EXPECT_THAT(
-      summary_markdown(resolved_of(failed)),
-      StartsWith("# Proctor: RED: the code (exit code 1)\n\n**1 of 2 cases failed, with 1 cause; 1 case was "
-                 "flaky: failed, then passed.**"));
+  EXPECT_THAT(summary_markdown(resolved_of(failed)),
+              StartsWith("# Proctor: FAILED (exit code 1)\n\n**1 of 2 cases failed, with 1 cause; 1 case was "
+                         "flaky: failed, then passed.**"));
 }
 
 TEST(Summary, ADeviceOnWhichAloneCasesFailIsNamedWithWhatToRun) {
@@ -225,9 +227,8 @@ TEST(Summary, ABadDeviceIsTheTitleAndWhatItCouldNotRunIsCounted) {
     events.push_back(concluded(one.id, {Outcome::kNotrun, Reason::kDeviceUnhealthy}));
   events.push_back(RunEnded{"x", 1});
   const std::string text = summary_markdown(resolved_of(events));
-  EXPECT_THAT(
-      text,
-      StartsWith("# Proctor: GPU xpu-sim:0 is bad: its health probe failed after s/0. (exit code 75)\n"));
+  EXPECT_THAT(text, StartsWith("# Proctor: MACHINE FAILED: GPU xpu-sim:0 is unhealthy: its health probe "
+                               "failed after s/0. (exit code 75)\n"));
   EXPECT_THAT(text, HasSubstr("- 30 cases have no result: no other device was left.\n"));
   EXPECT_THAT(text,
               HasSubstr("- Drain the node, then test the device: `proctor accept --devices xpu-sim:0`\n"));
@@ -254,7 +255,7 @@ TEST(Summary, ACaseThatWasCutShortDidNotFail) {
       resolved_of({plan_of({planned("a/bad"), planned("a/cut"), planned("a/never")}), started("a/bad"),
                    ended("a/bad", {Outcome::kFail, ""}), concluded("a/bad", {Outcome::kFail, ""}),
                    started("a/cut"), StopRequested{2, StopCause::kSignal, 5}}));
-  EXPECT_THAT(text, HasSubstr("**1 of 3 cases failed, with 1 cause.**\n3 planned: 1 fail, 2 notrun.\n"));
+  EXPECT_THAT(text, HasSubstr("**1 of 3 cases failed, with 1 cause.**\n3 planned: 1 failed, 2 not run.\n"));
 }
 
 }  // namespace

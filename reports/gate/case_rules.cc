@@ -50,12 +50,12 @@ void no_case(const CellView& view, GateFinding& finding, const std::string& word
   std::string kinds;
   for (const auto& [verdict, count] : verdicts)
     kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", count, verdict);
-  red(finding, fmt::format("{} {}: {}", finding.value, words, kinds));
+  fail_rule(finding, fmt::format("{} {}: {}", finding.value, words, kinds));
 }
 
 void failed_rule(const CellView& view, GateFinding& finding) {
   no_case(view, finding, "failed", [](const ResolvedCase& test) {
-    return colour_of(test) == GateColour::kRed && test.verdict.outcome != Outcome::kNotrun &&
+    return gate_result_of(test) == GateResult::kFails && test.verdict.outcome != Outcome::kNotrun &&
            test.verdict.outcome != Outcome::kXpass;
   });
   if (!view.all.inputs.baseline || finding.held) return;
@@ -66,9 +66,10 @@ void failed_rule(const CellView& view, GateFinding& finding) {
     (baseline.failed.contains(id) ? before : newly).push_back(id);
   }
   if (!newly.empty())
-    red(finding, fmt::format("failed newly, and not in {}: {}", baseline.name, some_of(newly, kShownIds)));
+    fail_rule(finding,
+              fmt::format("failed newly, and not in {}: {}", baseline.name, some_of(newly, kShownIds)));
   if (!before.empty())
-    red(finding, fmt::format("failed before, in {}: {}", baseline.name, some_of(before, kShownIds)));
+    fail_rule(finding, fmt::format("failed before, in {}: {}", baseline.name, some_of(before, kShownIds)));
 }
 
 bool was_unkillable(const ResolvedCase& test) {
@@ -79,27 +80,28 @@ bool was_unkillable(const ResolvedCase& test) {
 
 void machine_rule(const CellView& view, GateFinding& finding) {
   no_case(view, finding, "hit a machine problem, which counts as not run", [](const ResolvedCase& test) {
-    return colour_of(test) == GateColour::kGrey || has_mark(test.marks, Mark::kDeviceSuspect) ||
+    return gate_result_of(test) == GateResult::kMissing || has_mark(test.marks, Mark::kDeviceSuspect) ||
            was_unkillable(test);
   });
   for (const GateReport* report : view.reports) {
     for (const Warning& warning : report->run.warnings) {
       if (is_machine_warning(warning.code) && warning.code != WarningCode::kStackChanged)
-        red(finding,
-            fmt::format("{}: {}: {}", report->name(), warning.code.text(), clean_text(warning.text)));
+        fail_rule(finding,
+                  fmt::format("{}: {}: {}", report->name(), warning.code.text(), clean_text(warning.text)));
     }
     for (const DeviceHealth& health : report->run.health) {
       if (health.what != HealthFact::kKernelLog) continue;
-      red(finding, fmt::format("{}: the kernel logged an error of {}{}: {}", report->name(), health.device,
-                               health.case_id.empty() ? "" : " at " + clean_text(health.case_id),
-                               clean_text(health.evidence)));
+      fail_rule(finding,
+                fmt::format("{}: the kernel logged an error of {}{}: {}", report->name(), health.device,
+                            health.case_id.empty() ? "" : " at " + clean_text(health.case_id),
+                            clean_text(health.evidence)));
     }
   }
 }
 
-void unrun_rule(const CellView& view, GateFinding& finding) {
+void notrun_rule(const CellView& view, GateFinding& finding) {
   no_case(view, finding, "did not run", [](const ResolvedCase& test) {
-    return test.verdict.outcome == Outcome::kNotrun && colour_of(test) == GateColour::kRed;
+    return test.verdict.outcome == Outcome::kNotrun && gate_result_of(test) == GateResult::kFails;
   });
 }
 
@@ -109,10 +111,10 @@ void executed_rule(const CellView& view, GateFinding& finding) {
   finding.limit = fmt::format("at least {}", least);
   finding.value = fmt::format("{} of {}", executed, view.planned());
   if (executed >= least) return;
-  red(finding, executed == 0
-                   ? "nothing was executed"
-                   : fmt::format("only {} {} executed, and at least {} must be", count_text(executed, "case"),
-                                 plural(executed, "was", "were"), least));
+  fail_rule(finding, executed == 0
+                         ? "nothing was executed"
+                         : fmt::format("only {} {} executed, and at least {} must be",
+                                       count_text(executed, "case"), plural(executed, "was", "were"), least));
   view.for_each_case([&](const ResolvedCase& test) {
     if (!counts_as_executed(test)) finding.cases.push_back(test.planned.id);
   });
@@ -142,8 +144,8 @@ void skips_rule(const CellView& view, GateFinding& finding) {
   });
   finding.value = count_text(skipped, "skip");
   for (const auto& [reason, count] : unknown)
-    red(finding, fmt::format("{} skipped for a reason that the policy does not have: {}",
-                             count_text(count, "case"), clean_text(reason)));
+    fail_rule(finding, fmt::format("{} skipped for a reason that the policy does not have: {}",
+                                   count_text(count, "case"), clean_text(reason)));
 }
 
 // The first entry that is about the case, and about each attempt that tells how it ended; null.
@@ -179,13 +181,14 @@ void flaky_rule(const CellView& view, GateFinding& finding) {
   finding.limit = fmt::format("{} % of the executed cases, each a known failure", percent);
   finding.value = fmt::format("{} of {}, {:.3f} %", flaky.size(), executed, share);
   if (share > percent) {
-    red(finding,
+    fail_rule(
+        finding,
         fmt::format("{} passed only after a failure, which is {:.3f} % of {} executed, and {} % are allowed",
                     count_text(flaky.size(), "case"), share, executed, percent));
     finding.cases = flaky;
   } else if (!unlisted.empty()) {
-    red(finding, fmt::format("{} passed only after a failure, and no known failure covers it",
-                             count_text(unlisted.size(), "case")));
+    fail_rule(finding, fmt::format("{} passed only after a failure, and no known failure covers it",
+                                   count_text(unlisted.size(), "case")));
     finding.cases = unlisted;
   }
 }
@@ -207,10 +210,10 @@ void expected_rule(const CellView& view, GateFinding& finding) {
   });
   finding.value = fmt::format("{} expected", count_text(expected, "failure"));
   for (const auto& [text, count] : why)
-    red(finding, fmt::format("{} expected to fail: {}", count_text(count, "case"), text));
+    fail_rule(finding, fmt::format("{} expected to fail: {}", count_text(count, "case"), text));
 }
 
-// Also where the run itself did not know the list. An entry with a mistake is red by itself.
+// Also where the run itself did not know the list. An entry with a mistake fails by itself.
 void unexpected_pass_rule(const CellView& view, GateFinding& finding) {
   no_case(view, finding, "passed although a failure is known: remove the entry or the marker",
           [&](const ResolvedCase& test) {
@@ -222,7 +225,7 @@ void unexpected_pass_rule(const CellView& view, GateFinding& finding) {
 }
 
 constexpr CellRule kCaseRules[] = {{"failed", failed_rule},     {"machine", machine_rule},
-                                   {"unrun", unrun_rule},       {"executed", executed_rule},
+                                   {"notrun", notrun_rule},     {"executed", executed_rule},
                                    {"skips", skips_rule},       {"flaky", flaky_rule},
                                    {"expected", expected_rule}, {"unexpected_pass", unexpected_pass_rule}};
 

@@ -2,7 +2,7 @@
 // byte: in any order of the runs, on any machine, at any hour.
 //
 // A rule is asked of each cell of the policy, or of all runs together. Each says what it allows and what there is, also
-// where it held; docs/reference/gate.md has them all, each with the wrong way to green that it closes.
+// where it held; docs/reference/gate.md has them all, each with the wrong way to pass that it closes.
 #pragma once
 
 #include <map>
@@ -35,7 +35,7 @@ struct GateKnownFailure {
   std::string issue{};
   std::optional<Day> added{};           // since when it is known
   Day expires{};                        // the last day on which it holds
-  bool predicted = false;               // never measured: a pass is a result, and not red
+  bool predicted = false;               // never measured: a pass is a result, and no failure
   std::vector<std::string> mistakes{};  // why it excuses nothing; empty: it holds
   std::string origin{};                 // "known_failures.toml:12"
 };
@@ -46,7 +46,7 @@ struct GateKnownFailures {
   std::vector<GateKnownFailure> entries{};
 };
 
-// What was red before, to tell what failed newly from what failed before.
+// What failed before, to tell what failed newly from what failed before.
 struct GateBaseline {
   std::string name{};
   std::set<std::string> failed{};  // ids
@@ -92,7 +92,7 @@ struct GateCellVerdict {
   int executed = 0;
   std::vector<GateFinding> rules{};
 
-  bool green() const;
+  bool passed() const;
 };
 
 // A run that the verdict is of.
@@ -123,12 +123,12 @@ struct GateVerdict {
   std::vector<GateFinding> rules{};  // of all runs together
   std::vector<GateCellVerdict> cells{};
 
-  bool green() const;
+  bool passed() const;
 };
 
-// Whether a case was bad first and then good, and no device is to blame, whatever its marks say.
+// Whether a case failed and then passed, and no device is at fault, whatever its marks are.
 bool passed_after_failure(const ResolvedCase& test);
-// The attempts that a known failure may be about: each bad one of a case that passed after a failure, else the one that
+// The attempts that a known failure may be about: each failed one of a case that passed after a failure, else the one that
 // decided, if any.
 std::vector<const Attempt*> telling_attempts(const ResolvedCase& test);
 

@@ -20,10 +20,12 @@ constexpr std::size_t kLongestShown = 4000;  // bytes; gate.json has all
 // Two directories with the same files have the same verdict.
 std::string name_of_file(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-std::string_view colour(bool green) { return green ? "green" : "red"; }
+std::string_view verdict_text(bool passed) { return to_string(passed_or_failed(passed)); }
 
 void write_gate_finding(JsonWriter& json, const GateFinding& finding) {
-  json.member("rule", finding.rule).member("held", finding.held).member("limit", finding.limit);
+  json.member("rule", finding.rule)
+      .member("verdict", verdict_text(finding.held))
+      .member("limit", finding.limit);
   json.member("value", finding.value).member("says", finding.says).member("cases", finding.cases);
 }
 
@@ -54,7 +56,7 @@ void write_evidence(JsonWriter& json, const GateEvidence& run) {
 }
 
 void write_cell_verdict(JsonWriter& json, const GateCellVerdict& cell) {
-  json.member("name", cell.cell.name).member("verdict", colour(cell.green()));
+  json.member("name", cell.cell.name).member("verdict", verdict_text(cell.passed()));
   json.member("suite", cell.cell.suite).member("backend", cell.cell.backend);
   json.member_or_null("stack", cell.cell.stack).member_or_null("device", cell.cell.device);
   json.member("hardware", cell.cell.hardware).member("runs", cell.runs);
@@ -65,7 +67,7 @@ void write_cell_verdict(JsonWriter& json, const GateCellVerdict& cell) {
 // Text in a table or a list of Markdown.
 std::string plain(std::string_view text) { return markdown_escaped(in_one_line(text)); }
 
-void add_red_rules(std::string& out, const std::string& name, const std::vector<GateFinding>& findings) {
+void add_failed_rules(std::string& out, const std::string& name, const std::vector<GateFinding>& findings) {
   for (const GateFinding& finding : findings) {
     if (finding.held) continue;
     out += fmt::format("* **{}**, rule `{}` (allowed: {}; there is: {})\n", plain(name), finding.rule,
@@ -77,7 +79,7 @@ void add_red_rules(std::string& out, const std::string& name, const std::vector<
   }
 }
 
-void add_red_text(std::string& out, const std::vector<GateFinding>& findings) {
+void add_failed_text(std::string& out, const std::vector<GateFinding>& findings) {
   for (const GateFinding& finding : findings) {
     if (finding.held) continue;
     for (const std::string& why : finding.says)
@@ -109,7 +111,7 @@ std::string gate_json(const GateInputs& inputs, const GateVerdict& verdict) {
   std::string text = text_of([&](TextOutput& output) {
     JsonWriter json(output);
     json.open_object().member("schema_version", kGateSchemaVersion);
-    json.member("verdict", colour(verdict.green())).member("evaluated_at", verdict.at);
+    json.member("verdict", verdict_text(verdict.passed())).member("evaluated_at", verdict.at);
     write_policy(json, inputs.policy);
     write_list(json, inputs, verdict);
     json.open_object("subject");
@@ -124,18 +126,18 @@ std::string gate_json(const GateInputs& inputs, const GateVerdict& verdict) {
 
 std::string gate_markdown(const GateInputs& inputs, const GateVerdict& verdict) {
   std::string out =
-      fmt::format("# Gate: {}\n\nPolicy {} ({}), at {}.\n\n", verdict.green() ? "green" : "RED",
+      fmt::format("# Gate: {}\n\nPolicy {} ({}), at {}.\n\n", headline(passed_or_failed(verdict.passed())),
                   plain(name_of_file(inputs.policy.file)), inputs.policy.sha256.substr(0, 12), verdict.at);
-  out += "| cell | | executed | runs |\n| --- | --- | --- | --- |\n";
+  out += "| cell | verdict | executed | runs |\n| --- | --- | --- | --- |\n";
   for (const GateCellVerdict& cell : verdict.cells) {
     out += fmt::format("| {} | {} | {} of {} | {} |\n", plain(cell.cell.name),
-                       cell.green() ? "green" : "**red**", cell.executed, cell.planned,
+                       cell.passed() ? "passed" : "**failed**", cell.executed, cell.planned,
                        plain(joined(cell.runs, ", ")));
   }
-  if (!verdict.green()) {
-    out += "\n## Red\n\n";
-    add_red_rules(out, "all runs", verdict.rules);
-    for (const GateCellVerdict& cell : verdict.cells) add_red_rules(out, cell.cell.name, cell.rules);
+  if (!verdict.passed()) {
+    out += "\n## Failed rules\n\n";
+    add_failed_rules(out, "all runs", verdict.rules);
+    for (const GateCellVerdict& cell : verdict.cells) add_failed_rules(out, cell.cell.name, cell.rules);
   }
   if (!inputs.policy.weakenings.empty()) out += "\n## What the policy weakens\n\n";
   for (const GateWeakening& weakening : inputs.policy.weakenings) {
@@ -165,17 +167,17 @@ std::string gate_statement(const GateInputs& inputs, const GateVerdict& verdict)
     json.close()
         .member("predicateType", "https://in-toto.io/attestation/test-result/v0.1")
         .open_object("predicate");
-    json.member("result", verdict.green() ? "PASSED" : "FAILED").open_array("configuration");
+    json.member("result", headline(passed_or_failed(verdict.passed()))).open_array("configuration");
     resource(name_of_file(inputs.policy.file), "sha256", inputs.policy.sha256);
     if (inputs.known_failures)
       resource(name_of_file(inputs.known_failures->file), "sha256", inputs.known_failures->sha256);
     json.close();
-    for (const bool green : {true, false}) {
-      json.open_array(green ? "passedTests" : "failedTests");
+    for (const bool passed : {true, false}) {
+      json.open_array(passed ? "passedTests" : "failedTests");
       const bool common = std::ranges::all_of(verdict.rules, &GateFinding::held);
-      if (common == green) json.item("all runs");
+      if (common == passed) json.item("all runs");
       for (const GateCellVerdict& cell : verdict.cells) {
-        if (cell.green() == green) json.item(cell.cell.name);
+        if (cell.passed() == passed) json.item(cell.cell.name);
       }
       json.close();
     }
@@ -184,22 +186,27 @@ std::string gate_statement(const GateInputs& inputs, const GateVerdict& verdict)
   return text + '\n';
 }
 
+std::string gate_details(std::size_t cells, std::size_t failed_cells, std::size_t failed_rules) {
+  if (failed_cells == 0 && failed_rules > 0) return count_text(failed_rules, "rule") + " of all runs";
+  return fmt::format("{} of {}", thousands(failed_cells == 0 ? cells : failed_cells),
+                     count_text(cells, "cell"));
+}
+
 std::string gate_text(const GateVerdict& verdict) {
   std::string out;
-  if (!std::ranges::all_of(verdict.rules, &GateFinding::held)) out += "red    all runs\n";
-  add_red_text(out, verdict.rules);
+  if (!std::ranges::all_of(verdict.rules, &GateFinding::held)) out += "failed all runs\n";
+  add_failed_text(out, verdict.rules);
   for (const GateCellVerdict& cell : verdict.cells) {
-    out += fmt::format("{:<6} {}: {} of {} executed\n", colour(cell.green()), in_one_line(cell.cell.name),
-                       cell.executed, cell.planned);
-    add_red_text(out, cell.rules);
+    out += fmt::format("{:<6} {}: {} of {} executed\n", verdict_text(cell.passed()),
+                       in_one_line(cell.cell.name), cell.executed, cell.planned);
+    add_failed_text(out, cell.rules);
   }
-  const auto red =
-      std::ranges::count_if(verdict.cells, [](const GateCellVerdict& cell) { return !cell.green(); });
-  if (!verdict.green() && red == 0) return out + "gate: red for all runs together, and for no cell alone\n";
-  out += verdict.green()
-             ? fmt::format("gate: green, {}\n", count_text(verdict.cells.size(), "cell"))
-             : fmt::format("gate: red, {} of {} red\n", red, count_text(verdict.cells.size(), "cell"));
-  return out;
+  const auto failed_cells =
+      std::ranges::count_if(verdict.cells, [](const GateCellVerdict& cell) { return !cell.passed(); });
+  const auto failed_rules = std::ranges::count(verdict.rules, false, &GateFinding::held);
+  return fmt::format("{}gate {}: {}\n", out, headline(passed_or_failed(verdict.passed())),
+                     gate_details(verdict.cells.size(), static_cast<std::size_t>(failed_cells),
+                                  static_cast<std::size_t>(failed_rules)));
 }
 
 }  // namespace proctor

@@ -41,7 +41,7 @@ std::vector<const Attempt*> telling_attempts(const ResolvedCase& test) {
 
 namespace judging {
 
-void red(GateFinding& finding, std::string why) {
+void fail_rule(GateFinding& finding, std::string why) {
   finding.held = false;
   finding.says.push_back(std::move(why));
 }
@@ -52,8 +52,8 @@ std::string listed(const std::set<std::string>& texts, std::string_view between)
 
 // ---- a case ----
 
-GateColour colour_of(const ResolvedCase& test) {
-  return gate_colour(meaning_of(test.verdict, test.planned.kind));
+GateResult gate_result_of(const ResolvedCase& test) {
+  return gate_result(meaning_of(test.verdict, test.planned.kind));
 }
 
 bool was_executed(const Verdict& verdict) {
@@ -61,7 +61,7 @@ bool was_executed(const Verdict& verdict) {
 }
 
 bool counts_as_executed(const ResolvedCase& test) {
-  return was_executed(test.verdict) && colour_of(test) != GateColour::kGrey;
+  return was_executed(test.verdict) && gate_result_of(test) != GateResult::kMissing;
 }
 
 bool covers(const GateKnownFailure& entry, std::string_view id) {

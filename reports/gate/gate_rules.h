@@ -14,18 +14,18 @@
 
 namespace proctor {
 
-// What the gate makes of an outcome: it follows from the exit code of a run with such a case. Yellow needs an entry of the
-// policy that allows it. Grey is a failure of the machine and counts as missing.
-enum class GateColour { kGreen, kYellow, kRed, kGrey };
+// What the gate makes of an outcome: it follows from the exit code of a run with such a case. A failure of the machine
+// counts as missing.
+enum class GateResult { kPasses, kNeedsEntry, kFails, kMissing };
 
-constexpr GateColour gate_colour(const OutcomeMeaning& meaning) {
-  if (meaning.run == RunCode::kMachine) return GateColour::kGrey;
-  if (meaning.run != RunCode::kGreen) return GateColour::kRed;
-  return meaning.outcome == Outcome::kPass ? GateColour::kGreen : GateColour::kYellow;
+constexpr GateResult gate_result(const OutcomeMeaning& meaning) {
+  if (meaning.run == RunVerdict::kMachineFailed) return GateResult::kMissing;
+  if (meaning.run != RunVerdict::kPassed) return GateResult::kFails;
+  return meaning.outcome == Outcome::kPass ? GateResult::kPasses : GateResult::kNeedsEntry;
 }
 
-inline std::string_view to_string(GateColour colour) {
-  return name_in({"green", "yellow", "red", "grey"}, colour);
+inline std::string_view to_string(GateResult result) {
+  return name_in({"passes", "needs an entry", "fails", "missing"}, result);
 }
 
 }  // namespace proctor
@@ -109,7 +109,7 @@ std::span<const CellRule> run_rules();
 std::span<const CellRule> case_rules();
 std::span<const CellRule> machine_rules();
 
-void red(GateFinding& finding, std::string why);
+void fail_rule(GateFinding& finding, std::string why);
 std::string listed(const std::set<std::string>& texts, std::string_view between = ", ");
 
 // Asks each run of the cell. Returns how many things are wrong with them: `why` returns a sentence for each.
@@ -117,14 +117,14 @@ template <typename Why>
 std::size_t ask_each_run(const CellView& view, GateFinding& finding, const Why& why) {
   const std::size_t before = finding.says.size();
   for (const GateReport* report : view.reports) {
-    for (std::string& text : why(*report)) red(finding, std::move(text));
+    for (std::string& text : why(*report)) fail_rule(finding, std::move(text));
   }
   return finding.says.size() - before;
 }
 
 // ---- a case ----
 
-GateColour colour_of(const ResolvedCase& test);
+GateResult gate_result_of(const ResolvedCase& test);
 bool was_executed(const Verdict& verdict);
 bool counts_as_executed(const ResolvedCase& test);
 bool covers(const GateKnownFailure& entry, std::string_view id);

@@ -1,4 +1,4 @@
-// The wrong ways to green are refused, each by its name; and each rule is needed, for without it one of them is green.
+// The wrong ways to pass are refused, each by its name; and each rule is needed: without it one of them passes.
 #include "reports/gate/gate.h"
 
 #include <fcntl.h>
@@ -40,7 +40,7 @@ class Staged {
     inputs_ = read_scene(scene, directory_.path(), backwards);
   }
 
-  // The rules that do not hold; "" if the verdict is green.
+  // The rules that do not hold; "" if the gate passes.
   std::string refusal(const std::set<std::string>& left_out = {}) const {
     if (!inputs_) return inputs_.error().what;
     const auto verdict = judge(*inputs_, left_out);
@@ -107,7 +107,7 @@ TEST(Gate, OfARunThatIsGivenTwiceEachCaseCountsOnce) {
   const GateVerdict verdict = Staged(scene_after(R"({copy_as = "again"})")).verdict();
   ASSERT_EQ(verdict.cells.size(), 1u);
   EXPECT_EQ(verdict.cells.front().executed, verdict.cells.front().planned);
-  EXPECT_FALSE(verdict.green());
+  EXPECT_FALSE(verdict.passed());
   EXPECT_THAT(words_of(verdict), testing::Not(HasSubstr("not in the plan")));
 }
 
@@ -125,7 +125,7 @@ TEST(Gate, WithoutAnyOneRuleAWrongWayIsGreen) {
     if (!staged.refusal().empty() && staged.refusal({way.rule}).empty()) needed[way.rule] = way.name;
   }
   for (const std::string_view rule : gate_rules())
-    EXPECT_TRUE(needed.contains(std::string(rule))) << "nothing is green without the rule " << rule;
+    EXPECT_TRUE(needed.contains(std::string(rule))) << "nothing passes without the rule " << rule;
 }
 
 TEST(Gate, AVerdictHasEveryRuleAlsoThoseThatHeld) {
@@ -321,7 +321,7 @@ TEST(Gate, AJournalThatIsCutAnywhereIsNeverGreen) {
     const auto inputs = read_scene(scene, directory.path());
     if (!inputs) continue;
     const auto verdict = judge(*inputs);
-    ASSERT_TRUE(verdict && !verdict->green()) << bytes;
+    ASSERT_TRUE(verdict && !verdict->passed()) << bytes;
   }
 }
 

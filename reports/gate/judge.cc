@@ -28,7 +28,7 @@ void once_rule(Judging& all, GateFinding& finding) {
   finding.limit = "each journal once";
   finding.value = fmt::format("{} given again", count_text(all.repeated.size(), "journal"));
   for (const std::string& name : all.repeated)
-    red(finding, fmt::format("the journal of {} is given more than once", name));
+    fail_rule(finding, fmt::format("the journal of {} is given more than once", name));
 }
 
 void claimed_rule(Judging& all, GateFinding& finding) {
@@ -36,7 +36,7 @@ void claimed_rule(Judging& all, GateFinding& finding) {
   std::size_t unclaimed = 0;
   for (const GateReport* report : all.reports) {
     const bool empty = report->run.suites.empty() && !all.taken.contains(report);
-    if (empty) red(finding, fmt::format("{} contains no case, and belongs to no cell", report->name()));
+    if (empty) fail_rule(finding, fmt::format("{} contains no case, and belongs to no cell", report->name()));
     unclaimed += empty ? 1 : 0;
     for (const SuiteSum& sum : report->run.suites) {
       const bool claimed = std::ranges::any_of(all.inputs.policy.cells, [&](const GateCell& cell) {
@@ -44,9 +44,9 @@ void claimed_rule(Judging& all, GateFinding& finding) {
       });
       if (claimed) continue;
       ++unclaimed;
-      red(finding, fmt::format("{} has {} of {}.{} on {}, which no cell covers", report->name(),
-                               count_text(sum.summary.planned(), "case"), sum.suite, sum.backend,
-                               sum.backend == "none" ? "no device" : models_in(*report, sum.backend)));
+      fail_rule(finding, fmt::format("{} has {} of {}.{} on {}, which no cell covers", report->name(),
+                                     count_text(sum.summary.planned(), "case"), sum.suite, sum.backend,
+                                     sum.backend == "none" ? "no device" : models_in(*report, sum.backend)));
     }
   }
   finding.value = fmt::format("{} that no cell covers", count_text(unclaimed, "suite"));
@@ -58,11 +58,11 @@ void known_failures_rule(Judging& all, GateFinding& finding) {
       all.inputs.known_failures ? fmt::format("at most {}, each without a mistake", most) : "no list";
   finding.value = count_text(all.entries.size(), "known failure");
   if (static_cast<int>(all.entries.size()) > most)
-    red(finding, fmt::format("{}, and {} are allowed", finding.value, most));
+    fail_rule(finding, fmt::format("{}, and {} are allowed", finding.value, most));
   for (const JudgedEntry& judged : all.entries) {
     const GateKnownFailure& entry = *judged.entry;
     if (judged.hits > 0 || entry.mistakes.empty()) continue;  // else a cell says so
-    red(finding, fmt::format("{}: {}", entry.origin, joined(entry.mistakes, "; ")));
+    fail_rule(finding, fmt::format("{}: {}", entry.origin, joined(entry.mistakes, "; ")));
     for (const GateReport* report : all.reports) {
       for (const ResolvedCase& test : report->run.cases) {
         if (covers(entry, test.planned.id)) finding.cases.push_back(test.planned.id);
@@ -76,9 +76,9 @@ void baseline_rule(Judging& all, GateFinding& finding) {
   finding.limit = required ? "an older run to compare with" : "not asked for";
   finding.value = all.inputs.baseline ? all.inputs.baseline->name : "none";
   if (required && !all.inputs.baseline)
-    red(finding, "the policy requires an older run for comparison: use --baseline or --history");
+    fail_rule(finding, "the policy requires an older run for comparison: use --baseline or --history");
   if (required && all.inputs.baseline && !all.inputs.baseline->no_past.empty())
-    red(finding, "the policy requires an older run for comparison: " + all.inputs.baseline->no_past);
+    fail_rule(finding, "the policy requires an older run for comparison: " + all.inputs.baseline->no_past);
 }
 
 struct CommonRule {
@@ -244,11 +244,11 @@ void describe_inputs(const Judging& all, GateVerdict& verdict) {
 
 }  // namespace
 
-bool GateCellVerdict::green() const { return std::ranges::all_of(rules, &GateFinding::held); }
+bool GateCellVerdict::passed() const { return std::ranges::all_of(rules, &GateFinding::held); }
 
-bool GateVerdict::green() const {
+bool GateVerdict::passed() const {
   return std::ranges::all_of(rules, &GateFinding::held) &&
-         std::ranges::all_of(cells, [](const GateCellVerdict& cell) { return cell.green(); });
+         std::ranges::all_of(cells, [](const GateCellVerdict& cell) { return cell.passed(); });
 }
 
 void note_weak_plans(GateInputs& inputs) {
@@ -291,8 +291,8 @@ Result<GateVerdict> judge(const GateInputs& inputs, const std::set<std::string>&
     ask(all, rule, verdict.rules);
   }
   describe_inputs(all, verdict);
-  // What a red verdict says is worth more than this.
-  if (auto usable = check_skips(all); !usable && verdict.green()) return usable.error();
+  // What a failed verdict says is worth more than this.
+  if (auto usable = check_skips(all); !usable && verdict.passed()) return usable.error();
   return verdict;
 }
 

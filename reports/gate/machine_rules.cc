@@ -101,14 +101,14 @@ void stack_rule(const CellView& view, GateFinding& finding) {
     const std::string its = fact(*report, "image.lock");
     values.insert(its.empty() ? "unknown" : its);
     if (its != "sha256:" + lock.sha256)
-      red(finding, fmt::format("{} ran in an image of the lock {}, but the lock is sha256:{}", report->name(),
-                               its.empty() ? "that is unknown" : its, lock.sha256));
+      fail_rule(finding, fmt::format("{} ran in an image of the lock {}, but the lock is sha256:{}",
+                                     report->name(), its.empty() ? "that is unknown" : its, lock.sha256));
     if (was_given(report->run.plan, "stack_root"))
-      red(finding, report->name() + " read its stack below another directory: `stack_root`");
+      fail_rule(finding, report->name() + " read its stack below another directory: `stack_root`");
     const auto differences = lock.differences.find(report->sha256);
     if (differences == lock.differences.end()) continue;
     for (const std::string& difference : differences->second)
-      red(finding, fmt::format("{}: {}", report->name(), difference));
+      fail_rule(finding, fmt::format("{}: {}", report->name(), difference));
   }
   finding.value = listed(values);
 }
@@ -177,8 +177,8 @@ void hardware_rule(const CellView& view, GateFinding& finding) {
                                                   count_text(view.devices.size(), "device"))
                                     : "simulated";
   if (!view.cell.hardware) return;
-  for (const std::string& why : simulated) red(finding, why);
-  for (std::string& why : missing) red(finding, std::move(why));
+  for (const std::string& why : simulated) fail_rule(finding, why);
+  for (std::string& why : missing) fail_rule(finding, std::move(why));
 }
 
 void model_rule(const CellView& view, GateFinding& finding) {
@@ -187,8 +187,8 @@ void model_rule(const CellView& view, GateFinding& finding) {
   for (const auto& [report, device, busy] : view.devices) {
     models.insert(device.name);
     if (!view.cell.device.empty() && !glob_match(view.cell.device, device.name))
-      red(finding, fmt::format("{} executed cases on {}, which is {}", report.name(), device.id,
-                               device.name.empty() ? "of no known model" : device.name));
+      fail_rule(finding, fmt::format("{} executed cases on {}, which is {}", report.name(), device.id,
+                                     device.name.empty() ? "of no known model" : device.name));
   }
   finding.value = models.empty() ? "none" : listed(models);
 }
@@ -219,9 +219,9 @@ void devices_rule(const CellView& view, GateFinding& finding) {
         idle.insert(report->run.plan.hostname + "/" + device.id);
     }
   }
-  red(finding, fmt::format("{} executed something, and {} must", count_text(used.size(), "device"),
-                           view.cell.devices) +
-                   (idle.empty() ? "" : "; these did not: " + listed(idle)));
+  fail_rule(finding, fmt::format("{} executed something, and {} must", count_text(used.size(), "device"),
+                                 view.cell.devices) +
+                         (idle.empty() ? "" : "; these did not: " + listed(idle)));
 }
 
 // How long any of them lasted: what overlaps counts once.
@@ -262,10 +262,11 @@ void soak_rule(const CellView& view, GateFinding& finding) {
   const GateSoak& soak = *view.cell.soak;
   finding.limit = fmt::format("at least {} device hours, at most {} resets", soak.device_hours, soak.resets);
   if (device_hours < soak.device_hours)
-    red(finding, fmt::format("{:.3f} device hours, and {} are required", device_hours, soak.device_hours));
+    fail_rule(finding,
+              fmt::format("{:.3f} device hours, and {} are required", device_hours, soak.device_hours));
   if (resets > soak.resets)
-    red(finding,
-        fmt::format("devices were reset, lost or drained {} times, and {} are allowed", resets, soak.resets));
+    fail_rule(finding, fmt::format("devices were reset, lost or drained {} times, and {} are allowed", resets,
+                                   soak.resets));
 }
 
 constexpr CellRule kMachineRules[] = {{"stack", stack_rule},       {"stack_kept", stack_kept_rule},

@@ -1,5 +1,5 @@
 // What is asked of the runs of a cell: their number, journals, subject, age and plan. docs/reference/gate.md has the rules,
-// each with the wrong way to green that it closes.
+// each with the wrong way to pass that it closes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,7 +52,7 @@ void report_rule(const CellView& view, GateFinding& finding) {
   const std::string wanted = view.cell.suite + "." + view.cell.backend;
   if (near.empty() && !suites.empty())
     near = fmt::format("there is no {}; {}", wanted, suggestion(wanted, suites, "suites"));
-  red(finding, "no report fills this cell" + (near.empty() ? "" : ": " + near));
+  fail_rule(finding, "no report fills this cell" + (near.empty() ? "" : ": " + near));
 }
 
 void one_run_rule(const CellView& view, GateFinding& finding) {
@@ -63,19 +63,20 @@ void one_run_rule(const CellView& view, GateFinding& finding) {
   finding.limit = "1 run, or the shards of 1 plan";
   finding.value = listed(runs, "; ");
   if (runs.size() > 1)
-    red(finding,
-        fmt::format("{} runs fill this cell, but only one is allowed: {}", runs.size(), finding.value));
+    fail_rule(finding,
+              fmt::format("{} runs fill this cell, but only one is allowed: {}", runs.size(), finding.value));
 }
 
 void name_missing(const std::map<int, Texts>& shards, int count, GateFinding& finding) {
   constexpr std::size_t kNamed = 20;
-  if (count > kMostShardsOfAPlan) return red(finding, fmt::format("{} is not a valid shard number", count));
+  if (count > kMostShardsOfAPlan)
+    return fail_rule(finding, fmt::format("{} is not a valid shard number", count));
   std::size_t missing = 0;
   for (int index = 1; index <= count; ++index) {
     if (shards.contains(index)) continue;
-    if (++missing <= kNamed) red(finding, fmt::format("shard {}/{} is missing", index, count));
+    if (++missing <= kNamed) fail_rule(finding, fmt::format("shard {}/{} is missing", index, count));
   }
-  if (missing > kNamed) red(finding, fmt::format("and {} more are missing", missing - kNamed));
+  if (missing > kNamed) fail_rule(finding, fmt::format("and {} more are missing", missing - kNamed));
 }
 
 void shards_rule(const CellView& view, GateFinding& finding) {
@@ -85,8 +86,8 @@ void shards_rule(const CellView& view, GateFinding& finding) {
     if (!report->run.plan.shard) continue;
     shards[report->run.plan.shard->index].push_back(report->run.plan.run_id);
     if (count != 0 && count != report->run.plan.shard->count)
-      red(finding, fmt::format("{} is one of {} shards, but others are of {}", report->name(),
-                               report->run.plan.shard->count, count));
+      fail_rule(finding, fmt::format("{} is one of {} shards, but others are of {}", report->name(),
+                                     report->run.plan.shard->count, count));
     count = report->run.plan.shard->count;
   }
   finding.limit = count == 0 ? "each shard once" : fmt::format("each of {} shards once", count);
@@ -94,15 +95,15 @@ void shards_rule(const CellView& view, GateFinding& finding) {
   name_missing(shards, count, finding);
   for (const auto& [index, runs] : shards) {
     if (runs.size() > 1)
-      red(finding, fmt::format("shard {}/{} is given {} times: runs {}", index, count, runs.size(),
-                               joined(runs, ", ")));
+      fail_rule(finding, fmt::format("shard {}/{} is given {} times: runs {}", index, count, runs.size(),
+                                     joined(runs, ", ")));
   }
   for (const GateReport* report : view.reports) {
     const bool merged = std::ranges::any_of(report->run.plan.stack,
                                             [](const auto& entry) { return entry.first == "shard.1"; });
     if (merged)
-      red(finding,
-          fmt::format("{} was merged from shards: give the run directories of the shards", report->name()));
+      fail_rule(finding, fmt::format("{} was merged from shards: give the run directories of the shards",
+                                     report->name()));
   }
 }
 
@@ -153,8 +154,8 @@ void rendered_rule(const CellView& view, GateFinding& finding) {
   for (const GateReport* report : view.reports) {
     count += report->other_files.size();
     if (!report->other_files.empty())
-      red(finding, fmt::format("{}: {} is not what its journal renders to{}", report->name(),
-                               joined(report->other_files, ", "), by_another_version(view, *report)));
+      fail_rule(finding, fmt::format("{}: {} is not what its journal renders to{}", report->name(),
+                                     joined(report->other_files, ", "), by_another_version(view, *report)));
   }
   finding.value = count_text(count, "other file");
 }
@@ -193,11 +194,12 @@ void subject_rule(const CellView& view, GateFinding& finding) {
       const SubjectFact& its = subject_fact(*report, name);
       values.insert(fmt::format("{} {}", name, its.value.value_or("unknown")));
       if (!its.value) {
-        red(finding, fmt::format("the {} of {} is unknown: {}", name, report->name(),
-                                 its.reason.empty() ? "it is not recorded" : its.reason));
+        fail_rule(finding, fmt::format("the {} of {} is unknown: {}", name, report->name(),
+                                       its.reason.empty() ? "it is not recorded" : its.reason));
       } else if (*its.value != wanted) {
-        red(finding, fmt::format("the {} of {} is {}, and {} is {}", name, report->name(), *its.value,
-                                 given != said.end() ? "--subject" : "that of " + first->name(), wanted));
+        fail_rule(finding,
+                  fmt::format("the {} of {} is {}, and {} is {}", name, report->name(), *its.value,
+                              given != said.end() ? "--subject" : "that of " + first->name(), wanted));
       }
     }
   }
@@ -213,10 +215,11 @@ void clean_rule(const CellView& view, GateFinding& finding) {
     if (its.value == "false") continue;
     ++dirty;
     if (!view.policy().clean) continue;
-    red(finding, its.value
-                     ? fmt::format("{} tested a checkout with uncommitted changes", report->name())
-                     : fmt::format("it is unknown whether the checkout of {} had changes: {}", report->name(),
-                                   its.reason.empty() ? "its journal does not" : its.reason));
+    fail_rule(finding,
+              its.value
+                  ? fmt::format("{} tested a checkout with uncommitted changes", report->name())
+                  : fmt::format("it is unknown whether the checkout of {} had changes: {}", report->name(),
+                                its.reason.empty() ? "its journal does not" : its.reason));
   }
   finding.value = count_text(dirty, "run") + " of a changed or unknown checkout";
 }
@@ -228,7 +231,8 @@ void age_rule(const CellView& view, GateFinding& finding) {
     const std::int64_t age = view.all.at_ms - end_ms_of(*report);
     oldest = std::max(oldest, age);
     if (age > view.policy().max_age.count())
-      red(finding, fmt::format("{} ended {} before {}", report->name(), hours(age), view.all.inputs.at));
+      fail_rule(finding,
+                fmt::format("{} ended {} before {}", report->name(), hours(age), view.all.inputs.at));
   }
   finding.value = hours(oldest);
 }
@@ -283,7 +287,8 @@ void plan_rule(const CellView& view, GateFinding& finding) {
     const RunPlanned& its = report->run.plan;
     if (was_joined(its)) {
       values.insert("joined");
-      red(finding,
+      fail_rule(
+          finding,
           fmt::format("{} was joined from the tests of a CTest run. No journal lists the tests that CTest or "
                       "its options excluded, so it fills no cell. Run the suite with `proctor run`",
                       report->name()));
@@ -291,20 +296,21 @@ void plan_rule(const CellView& view, GateFinding& finding) {
       const std::string by = narrowed_by(its);
       values.insert(by.empty() ? "nothing" : by);
       if (!by.empty())
-        red(finding,
-            fmt::format("{} excluded cases, or may have: {}; the cell has no `plan` to compare it with",
-                        report->name(), by));
+        fail_rule(finding,
+                  fmt::format("{} excluded cases, or may have: {}; the cell has no `plan` to compare it with",
+                              report->name(), by));
     } else if (!its.shard) {
       values.insert("no plan");
-      red(finding,
-          fmt::format("{} was run without --plan, so its commands and limits are unknown", report->name()));
+      fail_rule(finding, fmt::format("{} was run without --plan, so its commands and limits are unknown",
+                                     report->name()));
     } else {
       values.insert(its.shard->plan);
       if (its.shard->plan == view.plan->digest) continue;
       const bool same_ids = its.plan_digest == view.plan->plan_digest;
-      red(finding, fmt::format("{} has another plan, {}: {}", report->name(), its.shard->plan,
-                               same_ids ? "the same cases with another command, limit or rule"
-                                        : fmt::format("{} cases, selected differently", its.shard->planned)));
+      fail_rule(finding,
+                fmt::format("{} has another plan, {}: {}", report->name(), its.shard->plan,
+                            same_ids ? "the same cases with another command, limit or rule"
+                                     : fmt::format("{} cases, selected differently", its.shard->planned)));
     }
   }
   finding.value = listed(values);
@@ -317,8 +323,8 @@ void options_rule(const CellView& view, GateFinding& finding) {
     for (const NarrowingOption& option : report->run.plan.narrowed.options) {
       if (option.told_by == kToldByPlan || option.told_by == kToldByRule) continue;
       typed.push_back(words_of(option));
-      red(finding, fmt::format("{} was run with {}, whose effect on its verdicts is unknown", report->name(),
-                               typed.back()));
+      fail_rule(finding, fmt::format("{} was run with {}, whose effect on its verdicts is unknown",
+                                     report->name(), typed.back()));
     }
   }
   finding.value = typed.empty() ? "none" : joined(typed, ", ");
@@ -335,9 +341,10 @@ void variables_rule(const CellView& view, GateFinding& finding) {
       there.insert(one.name);
       const bool planned = view.plan != nullptr && one.told_by == kToldByPlan;
       if (planned || std::ranges::find(allowed, one.name) != allowed.end()) continue;
-      red(finding, fmt::format("{} had {}={} of the {}, which may change what its tests run or how they "
-                               "judge. To allow it, add it to `variables` of the policy",
-                               report->name(), one.name, shell_quote(clean_text(one.value)), one.by));
+      fail_rule(finding,
+                fmt::format("{} had {}={} of the {}, which may change what its tests run or how they "
+                            "judge. To allow it, add it to `variables` of the policy",
+                            report->name(), one.name, shell_quote(clean_text(one.value)), one.by));
     }
   }
   finding.value = there.empty() ? "none" : listed(there);
@@ -365,7 +372,7 @@ bool is_of_one_run(const CellView& view) {
 void name_repeated(const Texts& sorted_ids, GateFinding& finding) {
   for (auto twice = std::ranges::adjacent_find(sorted_ids); twice != sorted_ids.end();
        twice = std::adjacent_find(twice + 1, sorted_ids.end())) {
-    red(finding, fmt::format("the case {} is in two reports", *twice));
+    fail_rule(finding, fmt::format("the case {} is in two reports", *twice));
     finding.cases.push_back(*twice);
   }
 }
@@ -380,7 +387,7 @@ void ids_rule(const CellView& view, GateFinding& finding) {
   if (view.plan == nullptr) {
     finding.limit = "the cases that match the plan's digest";
     if (is_of_one_run(view) && !ids_are_of_digest(view))
-      red(finding, "the cases of the journal do not match the digest of its plan");
+      fail_rule(finding, "the cases of the journal do not match the digest of its plan");
     return;
   }
   static const Texts kNone;
@@ -391,9 +398,9 @@ void ids_rule(const CellView& view, GateFinding& finding) {
   std::ranges::set_difference(wanted, there, std::back_inserter(missing));
   std::ranges::set_difference(there, wanted, std::back_inserter(more));
   if (!missing.empty())
-    red(finding, fmt::format("{} of {} planned {} in no report", missing.size(), wanted.size(),
-                             plural(missing.size(), "is", "are")));
-  if (!more.empty()) red(finding, fmt::format("{} not in the plan", count_text(more.size(), "case")));
+    fail_rule(finding, fmt::format("{} of {} planned {} in no report", missing.size(), wanted.size(),
+                                   plural(missing.size(), "is", "are")));
+  if (!more.empty()) fail_rule(finding, fmt::format("{} not in the plan", count_text(more.size(), "case")));
   finding.cases.insert(finding.cases.end(), missing.begin(), missing.end());
   finding.cases.insert(finding.cases.end(), more.begin(), more.end());
 }
@@ -409,18 +416,18 @@ void program_rule(const CellView& view, GateFinding& finding) {
       const ProgramRead program = report->run.program_read(suite);
       values.insert(program.sha256.empty() ? "unknown" : program.sha256);
       if (program.sha256.empty()) {
-        red(finding,
-            fmt::format("the tested program of {} has no digest: {}", report->name(), program.reason));
+        fail_rule(finding,
+                  fmt::format("the tested program of {} has no digest: {}", report->name(), program.reason));
       } else if (!view.cell.program.empty() && program.sha256 != view.cell.program) {
-        red(finding, fmt::format("{} tested another program, {}", report->name(), program.sha256));
+        fail_rule(finding, fmt::format("{} tested another program, {}", report->name(), program.sha256));
       }
     }
     if (!is_named && view.has_case_in(*report))
-      red(finding, fmt::format("{} does not say which program it tested", report->name()));
+      fail_rule(finding, fmt::format("{} does not say which program it tested", report->name()));
   }
   finding.value = listed(values);
   if (view.cell.program.empty() && values.size() > 1 && !values.contains("unknown"))
-    red(finding, fmt::format("{} programs were tested: {}", values.size(), finding.value));
+    fail_rule(finding, fmt::format("{} programs were tested: {}", values.size(), finding.value));
 }
 
 constexpr CellRule kRunRules[] = {

@@ -1,4 +1,4 @@
-// The rows of wrong_ways.toml: what a gate lets pass, and the wrong ways to green. Each one changes a good release a little.
+// The rows of wrong_ways.toml: what a gate lets pass, and the wrong ways to pass. Each one changes a good release a little.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct WrongWay {
   int number = 0;  // in docs/reference/gate.md; 0: it has none
   std::string name{};
   GateScene scene{};
-  std::string rule{};                   // that is red; "": it cannot be read
+  std::string rule{};                   // that fails; "": it cannot be read
   std::vector<std::string> contains{};  // parts of the refusal
 };
 std::vector<WrongWay> wrong_ways();

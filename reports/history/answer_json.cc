@@ -38,7 +38,7 @@ void write_failing(JsonWriter& json, const FailingCase& failing, const HistoryAn
   write_case(json, failing.id, failing.variant);
   json.member("runs", failing.runs);
   write_run(json, "since", answer.runs[failing.since]);
-  if (failing.good) write_run(json, "good", answer.runs[*failing.good]);
+  if (failing.passed) write_run(json, "passed", answer.runs[*failing.passed]);
   json.open_object("last");
   write_outcome(json, failing.last, answer);
   json.close();

@@ -11,10 +11,11 @@
 namespace proctor::testing_support {
 
 std::string canonical_text(const RunResults& run) {
-  std::string text = fmt::format(
-      "run {} {} {} {} {} {} {} {} {} {}\n", run.run_id, run.journal_sha256, run.started,
-      run.subject.commit.value.value_or("?"), run.subject.dirty.value.value_or("?"),
-      run.subject.branch.value.value_or("?"), run.plan_digest, run.exit_code, run.verdict, run.complete);
+  std::string text =
+      fmt::format("run {} {} {} {} {} {} {} {} {} {}\n", run.run_id, run.journal_sha256, run.started,
+                  run.subject.commit.value.value_or("?"), run.subject.dirty.value.value_or("?"),
+                  run.subject.branch.value.value_or("?"), run.plan_digest, run.exit_code,
+                  to_string(run.verdict), run.complete);
   for (const std::string& part : run.parts) text += fmt::format("  part {}\n", part);
   for (const StackFact& fact : run.stack)
     text += fmt::format("  {} = {} {} {} {}\n", fact.name, fact.value.value_or("?"), fact.source, fact.reason,
@@ -47,7 +48,7 @@ RunResults made_run(int number, const std::vector<MadeCase>& cases) {
   set_branch(run, "main");
   run.plan_digest = "plan";
   run.complete = true;
-  run.verdict = "green";
+  run.verdict = RunVerdict::kPassed;
   run.variants = {{.suite = "memory", .backend = "xpu", .device_model = "Card"}};
   run.programs = {{"memory", "xpu", std::string(64, 'a')}};
   run.devices = {{"xpu:0", "gpu-01", "Card", 40, number, false}};

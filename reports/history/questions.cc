@@ -97,7 +97,8 @@ std::vector<FailingCase> failing_in(Database& database, const SeenRuns& runs, co
                                                           .last = outcomes.of(place(2), test),
                                                           .since = place(4),
                                                           .runs = static_cast<int>(row.integer(5))});
-    if (!row.is_null(3) && outcomes.of(place(3), test).standing == Standing::kPassing) found.good = place(3);
+    if (!row.is_null(3) && outcomes.of(place(3), test).standing == Standing::kPassing)
+      found.passed = place(3);
   }
   std::ranges::sort(failing, {},
                     [&](const FailingCase& c) { return std::tuple(runs.size() - c.since, c.id, c.variant); });
@@ -322,7 +323,7 @@ Result<std::optional<SeenRun>> last_green_run(History& history, const RunResults
   const auto done = history.read([&](Database& database) {
     Statement row(
         database,
-        "SELECT id FROM run WHERE verdict = 'green' AND simulated = ? "
+        "SELECT id FROM run WHERE verdict = 'passed' AND simulated = ? "
         "AND (started, run_id) < (?, ?) AND EXISTS (SELECT 1 FROM used_device WHERE run = run.id AND "
         "host = ?) ORDER BY started DESC, run_id DESC LIMIT 1");
     if (!row.bind(run.simulated ? 1 : 0, run.started, run.run_id, host).step()) return;

@@ -9,7 +9,7 @@
 //                not there, or not executed, neither end the streak nor are in it; a pass ends it, and so does a failure
 //                that a list expected.
 //   flaky        Of the runs in which a case passed or failed, those that disagree: with the other runs of the same
-//                commit, as the fewer of them did; or with themselves, for the case was bad first and then good. A
+//                commit, as the fewer of them did; or with themselves, for the case failed and then passed. A
 //                checkout with changes is of no commit. The share has the bounds of Wilson's score interval (95 %), and
 //                nothing is said of a case with fewer than kFewestRuns runs.
 #pragma once
@@ -61,9 +61,9 @@ struct FailingCase {
   std::string id{};
   Variant variant{};
   SeenOutcome last{};
-  std::size_t since = 0;              // the first run of the streak
-  std::optional<std::size_t> good{};  // the run before it in which the case was good
-  int runs = 0;                       // in which it failed since
+  std::size_t since = 0;                // the first run of the streak
+  std::optional<std::size_t> passed{};  // the run before it in which the case passed
+  int runs = 0;                         // in which it failed since
 };
 
 struct FlakyCase {

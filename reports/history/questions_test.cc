@@ -58,8 +58,8 @@ TEST_F(HistoryQuestionsTest, AStreakGoesBackToItsFirstBadRun) {
   const FailingCase& failing = found.failing.front();
   EXPECT_EQ(found.runs[failing.since].run_id, "id-004");
   EXPECT_EQ(found.runs[failing.last.run].run_id, "id-006");
-  ASSERT_TRUE(failing.good);
-  EXPECT_EQ(found.runs[*failing.good].run_id, "id-003");
+  ASSERT_TRUE(failing.passed);
+  EXPECT_EQ(found.runs[*failing.passed].run_id, "id-003");
   EXPECT_EQ(failing.runs, 3);
   EXPECT_EQ(failing.last.cause, "expected 6 bytes");
   EXPECT_EQ(to_string(failing.last.verdict), "fail(why)");
@@ -78,7 +78,7 @@ TEST_F(HistoryQuestionsTest, AnExpectedFailureEndsAStreak) {
   const auto found = answer(runs_of({kF, Outcome::kXfail, kF}), {.failing = true});
   ASSERT_THAT(found.failing, SizeIs(1));
   EXPECT_EQ(found.runs[found.failing[0].since].run_id, "id-003");
-  EXPECT_FALSE(found.failing[0].good);
+  EXPECT_FALSE(found.failing[0].passed);
 }
 
 TEST_F(HistoryQuestionsTest, ACaseThatIsGoodNowIsNotFailing) {
@@ -307,7 +307,7 @@ TEST_F(HistoryQuestionsTest, ThePastIsWithoutTheRunItselfAndWhatCameLater) {
 
 TEST_F(HistoryQuestionsTest, TheStackIsThatOfTheLastGreenRunOnThisHost) {
   auto runs = runs_of({kP, kP, kP, kF, kF, kP});
-  for (const std::size_t red : {3U, 4U}) runs[red].verdict = "red";
+  for (const std::size_t red : {3U, 4U}) runs[red].verdict = RunVerdict::kFailed;
   for (const std::size_t newer : {3U, 4U, 5U}) set_fact(runs[newer], "kmd.nvidia", "580.95.05");
   for (const std::size_t older : {0U, 1U, 2U}) set_fact(runs[older], "kmd.nvidia", "580.65.06");
   runs[2].devices.front().host = "gpu-02";

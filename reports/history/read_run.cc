@@ -43,7 +43,7 @@ void read_run_row(Database& database, const HistoryRun& run, RunResults& results
   results.subject.repository = remembered(text_or_none(row, 3));
   results.subject.build = remembered(text_or_none(row, 4));
   results.exit_code = static_cast<int>(row.integer(5));
-  results.verdict = row.text(6);
+  results.verdict = parse_run_verdict(row.text(6)).value_or(RunVerdict::kIncomplete);
   results.simulated = row.integer(7) != 0;
   results.complete = row.integer(8) != 0;
   Statement part(database, "SELECT shard FROM merged_part WHERE merged = ? ORDER BY shard");

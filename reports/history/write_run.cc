@@ -63,7 +63,8 @@ std::int64_t write_run_row(Database& database, const RunResults& run) {
       .run(run.run_id, run.journal_sha256, run.started, run.subject.commit.value,
            dirty ? std::optional(*dirty == "true") : std::nullopt, run.subject.branch.value,
            run.subject.repository.value, run.subject.build.value, run.plan_digest,
-           stack_number(database, run.stack), run.exit_code, run.verdict, run.simulated, run.complete);
+           stack_number(database, run.stack), run.exit_code, to_string(run.verdict), run.simulated,
+           run.complete);
   const std::int64_t id = database.last_id();
   Statement program(database, "INSERT INTO program VALUES (?, ?, ?, ?, ?)");
   for (std::size_t i = 0; i < run.programs.size(); ++i)

@@ -235,7 +235,7 @@ std::vector<const MergePart*> without_resumed(const std::vector<const MergePart*
   return first;
 }
 
-// A plan of `plan --rest` may have shards of its own.
+// A plan of `plan --remaining` may have shards of its own.
 Result<void> check_all_numbers(const Inputs& sorted) {
   std::vector<const MergePart*> whole;
   std::map<std::string, std::vector<const MergePart*>> of_rest;
@@ -354,7 +354,7 @@ void add_runs(const Inputs& sorted, RunPlanned& merged) {
   int rests = 0;
   for (const MergePart& part : sorted) {
     const std::string number =
-        part.run.plan.rest ? fmt::format("rest.{}", ++rests) : std::to_string(shard_of(part).index);
+        part.run.plan.rest ? fmt::format("remaining.{}", ++rests) : std::to_string(shard_of(part).index);
     const std::string left = part.run.plan.rest ? " left by " + joined(part.run.plan.rest->runs, ", ") : "";
     merged.stack.emplace_back(
         "shard." + number,
@@ -431,7 +431,7 @@ void sort(Inputs& parts) {
   });
   int rests = 0;
   for (MergePart& part : parts)
-    part.place = part.run.plan.rest ? fmt::format("rest-{}/", ++rests)
+    part.place = part.run.plan.rest ? fmt::format("remaining-{}/", ++rests)
                                     : fmt::format("shard-{}/", shard_of(part).index);
 }
 

@@ -1,5 +1,5 @@
 // Merges runs that together have the whole of a plan into one run, as a journal, which can be read like that of any other
-// run: the shards of the plan, and runs of what shards left (`run --resume`, `plan --rest`).
+// run: the shards of the plan, and runs of what shards left (`run --resume`, `plan --remaining`).
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace proctor {
 
 struct MergePart {
   std::string name{};   // for messages: the run directory as typed
-  std::string place{};  // "shard-2/", "rest-1/": where its files are in the directory of the merged run
+  std::string place{};  // "shard-2/", "remaining-1/": where its files are in the directory of the merged run
   ResolvedRun run{};
   std::vector<bool> told{};  // by case: the merged run has it from this part
 };

@@ -183,7 +183,7 @@ TEST(Merge, OneWhoseRunnerWasKilledAfterItsLastCaseIsIncomplete) {
   const ResolvedRun run = whole(parts);
   EXPECT_EQ(run.cases[1].verdict.outcome, Outcome::kPass);
   EXPECT_EQ(run.exit_code, 3);
-  EXPECT_EQ(run.verdict, "incomplete");
+  EXPECT_EQ(run.verdict, RunVerdict::kIncomplete);
 }
 
 TEST(Merge, AGapIsNamed) {
@@ -333,10 +333,10 @@ TEST(Merge, AShardThatWasLostIsWholeWithItsRest) {
   EXPECT_EQ(run.exit_code, 0);
   ASSERT_EQ(run.cases.size(), 3u);
   ASSERT_EQ(run.find("s/b")->attempts.size(), 1u);
-  EXPECT_EQ(run.find("s/b")->attempts[0].start.log, "rest-1/logs/0123456789abcdef.1.log");
+  EXPECT_EQ(run.find("s/b")->attempts[0].start.log, "remaining-1/logs/0123456789abcdef.1.log");
   EXPECT_FALSE(run.warned_of(WarningCode::kPartIncomplete));
   EXPECT_THAT(run.plan.stack,
-              Contains(Pair("shard.rest.1", HasSubstr("run agains/b on host2, 1 cases left by run2"))));
+              Contains(Pair("shard.remaining.1", HasSubstr("run agains/b on host2, 1 cases left by run2"))));
   parts.back() = rest("s/b", Outcome::kFail);
   EXPECT_EQ(whole(parts).exit_code, 1);
 }

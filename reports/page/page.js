@@ -28,7 +28,7 @@
     element.append(text);
     return element;
   }
-  const badge = (look, text) => signed(copyOf(".badge"), look, text);
+  const badge = (look, text, code) => give(signed(copyOf(".badge"), look, text), { title: code || undefined });
 
   // ---- Data ----
 
@@ -57,8 +57,9 @@
   let index;
   let lower; // ids as the search compares them
   const value = (name, i) => (typeof data[name] === "number" ? data[name] : data[name][i]);
-  const look = (i) => data.verdicts[value("verdict", i)][2];
+  const look = (i) => data.verdicts[value("verdict", i)][3];
   const outcome = (i) => data.verdicts[value("verdict", i)][0];
+  const failingFor = (i) => `failing for ${counted(value("age", i), "run")}`;
   const marks = (i) => data.marksets[value("marks", i)];
   const took = (i) => data.durations[value("took", i)];
   const fill = ([before, after], part) => (after === undefined ? before : before + part + after);
@@ -66,7 +67,7 @@
   function prepare() {
     data.verdicts = data.verdicts.map((text) => {
       const parts = text.split("\n"); // a reason may be of several lines
-      return [parts[0], parts.slice(1, -1).join("\n"), parts.at(-1)];
+      return [parts[0], parts.slice(3).join("\n"), parts[2], parts[1]];
     });
     data.marksets = data.marksets.map((text) => (text ? text.split("\n") : []));
     for (const [name, column] of Object.entries(data)) {
@@ -76,17 +77,18 @@
     lower = data.id.map((id) => id.toLowerCase());
   }
 
-  const verdictText = ([name, reason]) => (reason ? `${name}(${reason})` : name);
+  const verdictText = ([name, , words]) => (words ? `${name} · ${words}` : name);
+  const verdictCode = ([name, reason]) => (reason ? `${name}(${reason})` : "");
 
   // ---- State: what the page shows, which is what stands behind '#' of its address ----
 
-  const EMPTY = { q: "", outcome: "", look: "", suite: "", variant: "", device: "", mark: "", problem: "", cause: "", run: "",
+  const EMPTY = { q: "", outcome: "", look: "", suite: "", variant: "", device: "", mark: "", owner: "", cause: "", run: "",
     new: "", sort: "", case: "", of: "" };
   let state = { ...EMPTY };
 
   function parseState(address = location.hash) {
-    const ours = [...new URLSearchParams(address.slice(1).replaceAll("+", "%2B"))].filter(([name]) => Object.hasOwn(EMPTY, name));
-    return { ...EMPTY, ...Object.fromEntries(ours) };
+    const given = [...new URLSearchParams(address.slice(1).replaceAll("+", "%2B"))].filter(([name]) => Object.hasOwn(EMPTY, name));
+    return { ...EMPTY, ...Object.fromEntries(given) };
   }
   const stateText = (of) => Object.keys(EMPTY).filter((name) => of[name])
     .map((name) => `${name}=${encodeURIComponent(of[name]).replaceAll("%2F", "/")}`).join("&");
@@ -109,10 +111,10 @@
   const list = {};
 
   const SORTS = {
-    "": ["bad first", (i) => (look(i) === "unrun" ? 2 : value("bad", i) ? 0 : value("isFlaky", i) ? 1 : look(i) === "known" ? 3 : 4)],
+    "": ["failed first", (i) => (look(i) === "notrun" ? 2 : value("failed", i) ? 0 : value("isFlaky", i) ? 1 : look(i) === "known" ? 3 : 4)],
     plan: ["as planned", null],
     duration: ["longest first", (i) => -value("duration", i)],
-    age: ["longest bad first", (i) => -value("age", i)],
+    age: ["longest failing first", (i) => -value("age", i)],
     flaky: ["flakiest first", (i) => -Math.max(value("flaky", i), value("isFlaky", i) ? 0 : -1)],
     id: ["by name", null],
   };
@@ -138,20 +140,19 @@
   }
 
   function hasLook(i) {
-    if (state.look === "flaky") return value("isFlaky", i);
-    return look(i) === state.look || (state.look === "good" && look(i) === "flaky");
+    return state.look === "flaky" ? value("isFlaky", i) : look(i) === state.look;
   }
 
   function select() {
     const terms = state.q.toLowerCase().split(/\s+/).filter(Boolean);
     const inMessage = terms.map((word) => hits(data.messages, word));
-    const inVerdict = terms.map((word) => hits(data.verdicts.map((v) => `${v[0]}(${v[1]})`), word));
+    const inVerdict = terms.map((word) => hits(data.verdicts.map((v) => `${v[0]}(${v[1]}) ${v[2]}`), word));
     const says = (i) => terms.every((word, w) =>
       lower[i].includes(word) || inMessage[w][value("message", i)] || inVerdict[w][value("verdict", i)]);
     const outcomes = state.outcome ? new Set(state.outcome.split(",")) : null;
     const ofVerdict = data.verdicts.map((v) => !outcomes || outcomes.has(v[0]));
     const suite = state.suite ? data.suites.indexOf(state.suite) : -1;
-    const problem = state.problem ? data.problems.indexOf(state.problem) : -1;
+    const owner = state.owner ? data.owners.indexOf(state.owner) : -1;
     const device = state.device ? data.devices.map((d) => d.split("+").includes(state.device)) : null;
     const mark = state.mark ? data.marksets.map((m) => m.includes(state.mark)) : null;
     const found = [];
@@ -161,7 +162,7 @@
       if (state.suite && value("suite", i) !== suite) continue;
       if (state.variant && String(value("variant", i)) !== state.variant) continue;
       if (state.run && String(value("run", i)) !== state.run) continue;
-      if (problem >= 0 && (value("problem", i) !== problem || !value("bad", i))) continue;
+      if (owner >= 0 && (value("owner", i) !== owner || !value("failed", i))) continue;
       if (state.cause && String(value("cause", i)) !== state.cause) continue;
       if (state.new && !value("isNew", i)) continue;
       if (device && !device[value("device", i)]) continue;
@@ -176,7 +177,7 @@
     const i = rows[place];
     const message = data.messages[value("message", i)];
     const device = data.devices[value("device", i)];
-    const side = [value("isNew", i) ? "new" : "", value("age", i) > 1 ? `bad for ${counted(value("age", i), "run")}` : "",
+    const side = [value("isNew", i) ? "new" : "", value("age", i) > 1 ? failingFor(i) : "",
       value("flaky", i) > 0 ? `flaky ${(value("flaky", i) / 10).toFixed(1)} %` : "", ...marks(i).filter((mark) => mark !== "flaky"),
       message ? device : ""].filter(Boolean);
     const second = message || [device, value("attempts", i) > 1 ? counted(value("attempts", i), "attempt") : ""].filter(Boolean).join(" · ");
@@ -257,7 +258,7 @@
     const suites = tally((i) => data.suites[value("suite", i)]);
     const devices = tally((i) => data.devices[value("device", i)].split("+")).filter(([device]) => device);
     const markCounts = tally((i) => marks(i));
-    const problems = tally((i) => data.problems[value("problem", i)], (i) => value("bad", i));
+    const owners = tally((i) => data.owners[value("owner", i)], (i) => value("failed", i));
     const outcomes = tally(outcome);
     const chip = (shown, name, count, filter, onclick) =>
       el("button", { type: "button", class: `chip ${shown}`, "aria-pressed": "false", onclick, ...filter },
@@ -286,7 +287,7 @@
         suites.length > 1 ? choice("Suite", "suite", options("all suites", suites)) : null,
         devices.length > 1 ? choice("Device", "device", options("all devices", devices)) : null,
         markCounts.length ? choice("Mark", "mark", options("any mark", markCounts)) : null,
-        problems.length ? choice("Problem", "problem", options("anybody's", problems)) : null,
+        owners.length ? choice("Owner", "owner", options("all owners", owners)) : null,
         data.runs.length > 1 ? choice("Run", "run", [["all runs", ""], ...data.runs.map((run, i) => [run.id, String(i)])]) : null,
         choice("Sort", "sort", sorts.map(([name, [text]]) => [text, name])),
         anyNew ? el("label", { class: "check", for: "f-new" }, list.fresh, " new only") : null));
@@ -316,7 +317,7 @@
       const more = [];
       if (state.cause) more.push("of one cause");
       if (state.variant) more.push(`of ${data.variants[state.variant] || "?"}`);
-      if (state.look) more.push(state.look === "unrun" ? "not run" : state.look);
+      if (state.look) more.push(state.look === "notrun" ? "not run" : state.look);
       list.more.textContent = more.join(", ");
       if (list.search.value !== state.q) list.search.value = state.q;
       for (const [name, box] of list.choices) box.value = state[name];
@@ -425,7 +426,7 @@
     const id = data.id[i];
     const quoted = data.quotes[value("quoted", i)] || id;
     const rerun = fill(data.reruns[value("rerun", i)], quoted);
-    const ours = data.kinds[value("kind", i)] === "proctor";
+    const isBuiltIn = data.kinds[value("kind", i)] === "proctor";
     const message = data.messages[value("message", i)];
     return [
       el("div", { class: "case-head" },
@@ -433,12 +434,12 @@
         el("div", { class: "steps" },
           el("button", { type: "button", onclick: () => step(-1), "aria-label": "The case before" }, "↑"),
           el("button", { type: "button", onclick: () => step(1), "aria-label": "The next case" }, "↓"), closeButton())),
-      el("p", { class: "case-verdict" }, badge(look(i), look(i) === "flaky" ? "flaky" : verdictText(data.verdicts[value("verdict", i)])), " ",
-        value("isNew", i) ? badge("bad", "new") : "", " ", marks(i).map((mark) => [el("span", { class: "mark" }, mark), " "])),
+      el("p", { class: "case-verdict" }, badge(look(i), look(i) === "flaky" ? "flaky" : verdictText(data.verdicts[value("verdict", i)]), verdictCode(data.verdicts[value("verdict", i)])), " ",
+        value("isNew", i) ? badge("failed", "new") : "", " ", marks(i).map((mark) => [el("span", { class: "mark" }, mark), " "])),
       message ? el("p", { class: "case-message" }, message) : null,
       more && more.note ? el("p", {}, more.note) : null,
-      facts(...(more ? more.facts : [["Whose problem", value("bad", i) ? data.problems[value("problem", i)] : ""],
-        ["Bad", value("age", i) > 1 ? counted(value("age", i), "run") : ""]]),
+      facts(...(more ? more.facts : [["Owner", value("failed", i) ? data.owners[value("owner", i)] : ""],
+        ["History", value("age", i) > 1 ? failingFor(i) : ""]]),
         ["On", data.variants[value("variant", i)]], ["Device", data.devices[value("device", i)]],
         ["Took", took(i) + (value("attempts", i) > 1 ? `, ${counted(value("attempts", i), "attempt")}` : "")],
         ["Run", data.runs.length > 1 ? run.id : ""]),
@@ -454,7 +455,7 @@
       await pastView(i, more),
       part("About it", facts(["Rule", rule], ["Source", source], ["Diagnosis", more && more.diagnosis],
         ["Suite", data.suites[value("suite", i)]]),
-        ours ? command(`proctor explain ${quoted}`, "the command that explains it") : null,
+        isBuiltIn ? command(`proctor explain ${quoted}`, "the command that explains it") : null,
         more && more.diagnosis ? command(`proctor explain ${more.explain}`, "the command that explains the diagnosis") : null),
     ];
   }
@@ -469,7 +470,7 @@
 
   async function attemptView(run, one) {
     return el("article", { class: `attempt ${one.look}` },
-      el("h4", {}, `${one.repeat ? `Repeat ${one.repeat}, attempt` : "Attempt"} ${one.n} `, badge(one.look, one.verdict), one.took ? ` ${one.took}` : ""),
+      el("h4", {}, `${one.repeat ? `Repeat ${one.repeat}, attempt` : "Attempt"} ${one.n} `, badge(one.look, one.verdict, one.code), one.took ? ` ${one.took}` : ""),
       facts(...one.facts),
       (one.failures || []).map((failure) => el("div", { class: "failure" }, el("p", {}, failure.message), facts(...failure.facts))),
       one.moreFailures ? el("p", {}, `and ${number(one.moreFailures)} more`) : null,
@@ -477,7 +478,7 @@
         one.evidenceFile ? el("p", {}, link(run, one.evidenceFile, "All of it")) : null) : null,
       await logView(run, one),
       one.ranks ? el("div", { class: "ranks" }, el("h5", {}, "Ranks"), await Promise.all(one.ranks.map(async (rank) =>
-        el("details", { open: rank.look === "bad" }, el("summary", {}, `Rank ${rank.n} `, badge(rank.look, rank.verdict)),
+        el("details", { open: rank.look === "failed" }, el("summary", {}, `Rank ${rank.n} `, badge(rank.look, rank.verdict, rank.code)),
           facts(...rank.facts), await logView(run, rank))))) : null);
   }
 
@@ -509,17 +510,17 @@
           point.run[4] ? el("strong", {}, ` · ${point.run[4]}`) : "")))));
   }
 
-  // How many cases were bad, run by run.
+  // How many cases failed, run by run.
   async function trend() {
     if (data.runs.length > 1 || !$("data-past")) return;
     const past = await block("past");
-    const points = past.bad[0].map((count, at) => ({ count, started: past.runs[0][at][1], moved: past.runs[0][at][4] }));
+    const points = past.failed[0].map((count, at) => ({ count, started: past.runs[0][at][1], moved: past.runs[0][at][4] }));
     if (!points.length) return;
-    points.push({ count: data.id.filter((_, i) => look(i) === "bad").length, started: data.runs[0].started, moved: "" });
-    $("changes").append(el("p", { class: "quiet" }, `Bad cases in the last ${points.length} runs, the newest at the right:`),
-      chart(points.slice(-80).map((point) => ({ look: point.count ? "bad" : "good", value: point.count,
-        title: `${counted(point.count, "case")} bad · ${point.started}${point.moved ? ` · ${point.moved}` : ""}` })),
-      "How many cases were bad in each run"));
+    points.push({ count: data.id.filter((_, i) => look(i) === "failed").length, started: data.runs[0].started, moved: "" });
+    $("changes").append(el("p", { class: "quiet" }, `Failed cases in the last ${points.length} runs, the newest at the right:`),
+      chart(points.slice(-80).map((point) => ({ look: point.count ? "failed" : "passed", value: point.count,
+        title: `${counted(point.count, "case")} failed · ${point.started}${point.moved ? ` · ${point.moved}` : ""}` })),
+      "How many cases failed in each run"));
   }
 
   // The only chart: bars from left to right, each with the colour and the sign of how it ended, as high as its value.

@@ -24,13 +24,8 @@ constexpr std::size_t kMostFigures = 60;
 constexpr std::size_t kMostColumns = 16;  // devices of a model, as columns
 constexpr std::size_t kMostOpenLines = 40;
 
-std::string_view look_of(AcceptVerdict verdict) {
-  if (verdict == AcceptVerdict::kAccepted) return "good";
-  return verdict == AcceptVerdict::kRejected ? "bad" : "unrun";
-}
-
 std::string_view look_of(StepState state) {
-  constexpr std::array<std::string_view, kStepStates> kStateLooks = {"good", "bad", "flaky", "skip"};
+  constexpr std::array<std::string_view, kStepStates> kStateLooks = {"passed", "failed", "flaky", "skipped"};
   return kStateLooks[static_cast<std::size_t>(state)];
 }
 
@@ -39,8 +34,6 @@ std::string cut_uuid(const std::string& uuid) {
   constexpr std::size_t kBegin = 12;
   return uuid.size() > kBegin ? uuid.substr(0, kBegin) : uuid;
 }
-
-json badge_of(AcceptVerdict verdict) { return badge(look_of(verdict), to_string(verdict)); }
 
 std::string place_of_reason(std::size_t run, std::size_t device) {
   return fmt::format("why-{}-{}", run, device);
@@ -53,7 +46,7 @@ json sign_fields(const AcceptedDevice& device, const std::vector<std::string>& s
   return first_of(steps, kMostSteps, [&](const std::string& name) {
     const AcceptStepResult* step = find_step(device, name);
     if (step == nullptr) return json{{"step", name}, {"word", "not a step of this device"}};
-    const bool has_reason = step->state == StepState::kFailed && device.verdict != AcceptVerdict::kAccepted;
+    const bool has_reason = step->state == StepState::kFailed && device.verdict != RunVerdict::kPassed;
     return json{{"step", name},
                 {"look", look_of(step->state)},
                 {"sign", sign_of(step->state)},
@@ -109,7 +102,7 @@ json bars_of(const ModelFigures& model, const ShortIds& ids, const FigureRow& ro
     json cell = {{"device", ids.at(model.devices[i])}};
     if (figure != nullptr) {
       cell["bar"] = {{"width", share_text(figure->value, row.most)},
-                     {"look", figure->low ? "bad" : "good"},
+                     {"look", figure->low ? "failed" : "passed"},
                      {"floor", tick(figure->floor, row.most)},
                      {"best", tick(figure->best, row.most)}};
       cell["value"] = fmt::format("{:.4g}", figure->value);
@@ -178,7 +171,7 @@ json reasons_fields(const PageRun& run, std::size_t number) {
   json list = json::array();
   const auto& devices = run.accept.report->devices;
   for (std::size_t i = 0; i < std::min(devices.size(), kMostDeviceRows); ++i) {
-    if (devices[i].verdict == AcceptVerdict::kAccepted) continue;
+    if (devices[i].verdict == RunVerdict::kPassed) continue;
     list.push_back(reason_fields(devices[i], place_of_reason(number, i), run.link));
   }
   return listed(std::move(list));
@@ -218,8 +211,6 @@ const AcceptReport* acceptance_of_page(const PageRequest& request) {
   const bool is_one = request.runs.size() == 1 && gate_of_page(request) == nullptr;
   return is_one && request.runs.front().accept.report ? &*request.runs.front().accept.report : nullptr;
 }
-
-std::string_view look_of_acceptance(const AcceptReport& report) { return look_of(report.verdict); }
 
 json details_section(const PageView& view) {
   if (acceptance_of_page(view.request) == nullptr) return nullptr;

@@ -36,11 +36,11 @@ std::string part_of(const std::string& html, const std::string& begin, const std
 }
 
 TEST(PageAccept, HasVerdictExitCodeAndCommandOfAccept) {
-  const std::string html = page_of(one_rejected_of_four());
+  const std::string html = page_of(one_failed_of_four());
   const std::string header = part_of(html, "<header", "</header>");
-  EXPECT_THAT(html, HasSubstr("<title>Reject 1 of 4 GPUs: replace cuda-sim:2 · Proctor</title>"));
-  EXPECT_THAT(header, HasSubstr("</span> Reject 1 of 4 GPUs: replace cuda-sim:2</h1>"));
-  EXPECT_THAT(header, HasSubstr("Level 1. Exit code <strong>1</strong>: rejected."));
+  EXPECT_THAT(html, HasSubstr("<title>Failed: 1 of 4 GPUs: replace cuda-sim:2 · Proctor</title>"));
+  EXPECT_THAT(header, HasSubstr("</span> Failed: 1 of 4 GPUs: replace cuda-sim:2</h1>"));
+  EXPECT_THAT(header, HasSubstr("Level 1. Exit code <strong>1</strong>."));
   EXPECT_THAT(header, HasSubstr("Started as <code>proctor accept --level 1 --sim cuda:4</code>"));
   EXPECT_THAT(html, HasSubstr("<dt>Started as</dt><dd><code>proctor accept --level 1 --sim cuda:4</code>"));
   EXPECT_THAT(header, Not(HasSubstr("another machine")));
@@ -48,7 +48,7 @@ TEST(PageAccept, HasVerdictExitCodeAndCommandOfAccept) {
 }
 
 TEST(PageAccept, ComesBeforeTheCasesWhichAreFolded) {
-  const std::string html = page_of(one_rejected_of_four());
+  const std::string html = page_of(one_failed_of_four());
   const std::size_t acceptance = html.find("<section id=\"acceptance\"");
   const std::size_t folded =
       html.find("<details class=\"folded\" id=\"details\"><summary>Details: 1 case</summary>");
@@ -60,11 +60,11 @@ TEST(PageAccept, ComesBeforeTheCasesWhichAreFolded) {
 
 TEST(PageAccept, SignsHaveWordsAndLeadToTheReason) {
   const std::string section =
-      part_of(page_of(one_rejected_of_four()), "<section id=\"acceptance\"", "</section>");
+      part_of(page_of(one_failed_of_four()), "<section id=\"acceptance\"", "</section>");
   EXPECT_THAT(
       section,
       HasSubstr(
-          "<td class=\"step good\" data-label=\"driver\"><span class=\"sign\" aria-hidden=\"true\">✓</span>"
+          "<td class=\"step passed\" data-label=\"driver\"><span class=\"sign\" aria-hidden=\"true\">✓</span>"
           "<span class=\"word\">proven</span></td>"));
   EXPECT_THAT(section, HasSubstr("<a href=\"#why-0-2\"><span class=\"sign\" "
                                  "aria-hidden=\"true\">✗</span><span class=\"word\">failed</span></a>"));
@@ -81,7 +81,7 @@ TEST(PageAccept, SignsHaveWordsAndLeadToTheReason) {
 }
 
 TEST(PageAccept, BarsHaveTicksAndNumbers) {
-  json document = one_rejected_of_four();
+  json document = one_failed_of_four();
   document["devices"][0]["figures"] = {
       {{"name", "x"}, {"unit", "GB/s"}, {"value", 100}, {"floor", 90}, {"best_of_model", 100}}};
   document["devices"][1]["figures"] = {{{"name", "x"},
@@ -91,10 +91,8 @@ TEST(PageAccept, BarsHaveTicksAndNumbers) {
                                         {"best_of_model", 100},
                                         {"verdict", "low"}}};
   const std::string section = part_of(page_of(document), "<section id=\"acceptance\"", "</section>");
-  EXPECT_THAT(
-      section,
-      HasSubstr(
-          "<rect class=\"bad\" width=\"50.0\" height=\"10\"/><line class=\"floor\" x1=\"90.0\" x2=\"90.0\""));
+  EXPECT_THAT(section, HasSubstr("<rect class=\"failed\" width=\"50.0\" height=\"10\"/><line class=\"floor\" "
+                                 "x1=\"90.0\" x2=\"90.0\""));
   EXPECT_THAT(section, HasSubstr("<span class=\"n\">50 <strong>too low</strong></span>"));
   EXPECT_THAT(
       section,
@@ -102,7 +100,7 @@ TEST(PageAccept, BarsHaveTicksAndNumbers) {
 }
 
 TEST(PageAccept, OnlyChangedFactsAreShown) {
-  json document = one_rejected_of_four();
+  json document = one_failed_of_four();
   EXPECT_THAT(page_of(document), Not(HasSubstr("Facts that the load changed")));
   document["devices"][2]["facts"]["after"]["replays"] = 7;
   const std::string section = part_of(page_of(document), "Facts that the load changed", "</table>");
@@ -112,7 +110,7 @@ TEST(PageAccept, OnlyChangedFactsAreShown) {
 }
 
 TEST(PageAccept, HostileTextIsText) {
-  json document = one_rejected_of_four();
+  json document = one_failed_of_four();
   document["devices"][2]["model"] = "<script>x</script>";
   document["devices"][2]["next"] = "proctor accept \"><img src=x>";
   document["devices"][2]["findings"][0]["evidence"] = "../../etc/passwd";

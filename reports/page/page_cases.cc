@@ -10,21 +10,21 @@
 namespace proctor {
 namespace {
 
-constexpr std::array kLooks = {Look{"bad", "✗"},   Look{"unrun", "?"}, Look{"flaky", "↻"},
-                               Look{"known", "~"}, Look{"skip", "–"},  Look{"good", "✓"}};
+constexpr std::array kLooks = {Look{"failed", "✗"}, Look{"notrun", "?"},  Look{"flaky", "↻"},
+                               Look{"known", "~"},  Look{"skipped", "–"}, Look{"passed", "✓"}};
 
 std::string_view look_of(const Verdict& verdict, Standing standing) {
   switch (standing) {
     case Standing::kPassing:
-      return "good";
+      return "passed";
     case Standing::kFailing:
-      return "bad";
+      return "failed";
     case Standing::kExpected:
       return "known";
     case Standing::kUnrun:
-      return verdict.outcome == Outcome::kSkip ? "skip" : "unrun";
+      return verdict.outcome == Outcome::kSkip ? "skipped" : "notrun";
   }
-  return "unrun";
+  return "notrun";
 }
 
 // Nearly every case: what its columns say is all that there is.
@@ -34,7 +34,7 @@ bool is_plain_pass(const ResolvedCase& test) {
   if (test.attempts.empty() || !test.attempts.front().end) return true;
   const AttemptEnded& end = *test.attempts.front().end;
   return end.marks.empty() && end.ranks.empty() && end.measures.empty() && end.properties.empty() &&
-         end.termination.strays.empty();
+         end.termination.leaked_processes.empty();
 }
 
 std::unique_ptr<CasePast> past_of(const PageRun& run, const ResolvedCase& test) {
@@ -128,9 +128,9 @@ std::string_view look_of(const Verdict& verdict) { return look_of(verdict, meani
 
 std::string_view look_of(Outcome outcome) { return look_of(Verdict{outcome, ""}); }
 
-std::string_view shown_look(const ResolvedCase& test) {
-  const std::string_view look = look_of(test);
-  return test.flaky && look == "good" ? "flaky" : look;
+std::string_view look_of(RunVerdict verdict) {
+  if (verdict == RunVerdict::kPassed) return "passed";
+  return verdict == RunVerdict::kFailed || verdict == RunVerdict::kMachineFailed ? "failed" : "notrun";
 }
 
 std::span<const Look> all_looks() { return kLooks; }
@@ -141,16 +141,12 @@ std::string_view sign_of(std::string_view look) {
 }
 
 std::string_view worst_look(const LookCounts& counts) {
-  for (const std::string_view look : {"bad", "unrun", "flaky", "known", "good", "skip"}) {
+  for (const std::string_view look : {"failed", "notrun", "flaky", "known", "passed", "skipped"}) {
     if (counts.contains(look)) return look;
   }
-  return "unrun";
+  return "notrun";
 }
 
-std::string_view words_of_look(std::string_view look) {
-  if (look == "flaky") return "flaky";
-  if (look == "unrun") return "not run";
-  return look == "skip" ? "skipped" : look;
-}
+std::string_view words_of_look(std::string_view look) { return look == "notrun" ? "not run" : look; }
 
 }  // namespace proctor

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "reports/page/page_request.h"
+#include "reports/resolve/report_text.h"
 
 namespace proctor {
 
@@ -18,7 +19,7 @@ struct PageCase {
   const ResolvedCase& test;
   std::uint32_t run = 0;           // index in PageRequest::runs
   bool odd = false;                // there is more to say than that it passed
-  bool is_new = false;             // bad, and not so before
+  bool is_new = false;             // failed, and not so before
   std::optional<Change> change{};  // against the run that it is compared with, the first word on it
   // What earlier runs say of it, where it is odd: those of the history of the page, else of the journal; null: none does.
   std::unique_ptr<CasePast> past{};
@@ -29,7 +30,7 @@ struct PageCase {
 
 std::vector<PageCase> page_cases(const PageRequest& request);
 
-// Who made the failure: "the device: NVIDIA H100 PCIe, cuda:GPU-1"; "" where nobody is known.
+// What caused the failure: "the device: NVIDIA H100 PCIe, cuda:GPU-1"; "" where nobody is known.
 std::string culprit_of(const ResolvedCase& test);
 
 // The newest attempt that has an end; null for none.
@@ -52,19 +53,18 @@ struct Look {
   std::string_view sign;
 };
 
-// From bad to good.
+// From failed to passed.
 std::span<const Look> all_looks();
 std::string_view look_of(const ResolvedCase& test);
 std::string_view look_of(const Verdict& verdict);  // of an attempt
 std::string_view look_of(Outcome outcome);         // of a case that ended so
-std::string_view shown_look(
-    const ResolvedCase& test);  // a case that failed and then passed is neither good nor bad
+std::string_view look_of(RunVerdict verdict);
 std::string_view sign_of(std::string_view look);
 
 // How many cases have each look.
 using LookCounts = std::map<std::string_view, std::size_t>;
 // That of most weight: skipped cases show nothing of the others.
 std::string_view worst_look(const LookCounts& counts);
-std::string_view words_of_look(std::string_view look);  // "bad", "not run"
+std::string_view words_of_look(std::string_view look);  // "failed", "not run"
 
 }  // namespace proctor

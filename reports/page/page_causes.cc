@@ -100,7 +100,7 @@ std::string devices_of_cause(const CauseCases& cause) {
 }
 
 // Of a new failure, what went before it: a commit, or a run where no commit is known; "" unknown.
-std::string last_good(const PageRun& run, const PageCase& shown) {
+std::string last_pass(const PageRun& run, const PageCase& shown) {
   if (!run.changes) return shown.past == nullptr ? "" : shown.past->passed;
   const RunResults& before = run.changes->before;
   const std::string& commit = before.subject.commit.value.value_or("");
@@ -111,10 +111,10 @@ std::string last_good(const PageRun& run, const PageCase& shown) {
 json new_badge(const PageRun& run, const CauseCases& cause) {
   const auto fresh = std::ranges::count(cause.cases, true, &PageCase::is_new);
   if (fresh == 0) return nullptr;
-  const std::string good = last_good(run, *cause.cases.front());
-  const std::string whole = good.empty() ? "NEW" : "NEW: passed in " + good;
+  const std::string passed = last_pass(run, *cause.cases.front());
+  const std::string whole = passed.empty() ? "NEW" : "NEW: passed in " + passed;
   json shown = badge(
-      "bad",
+      "failed",
       cause.is_new ? whole : fmt::format("{} of {} NEW", thousands(fresh), thousands(cause.cases.size())));
   shown["sign"] = "";
   return json::object({{"badge", std::move(shown)}});
@@ -150,13 +150,13 @@ std::string age_of(const CauseCases& cause) {
 
 json badge_of_cause(const ResolvedCase& test) {
   if (test.moved) return badge("flaky", "moved");
-  return test.bad ? badge(look_of(test), to_string(test.verdict)) : badge("flaky", "flaky");
+  return test.bad ? badge_of(look_of(test), test.verdict) : badge("flaky", "flaky");
 }
 
 json view_of_cause(const PageView& view, const CauseCases& cause) {
   const ResolvedCase& test = cause.first();
   const PageRun& run = view.request.runs[cause.cases.front()->run];
-  const bool has_problem = test.bad || test.moved;
+  const bool has_owner = test.bad || test.moved;
   const Attempt* telling = test.telling;
   const bool compared = telling != nullptr && telling->end && !telling->end->failures.empty();
   const Failure failure = compared ? telling->end->failures.front() : Failure{};
@@ -175,7 +175,7 @@ json view_of_cause(const PageView& view, const CauseCases& cause) {
                  {"whole", first_lines(whole_message(test))},
                  {"expected", failure.expected},
                  {"got", failure.got},
-                 {"problem", has_problem ? to_string(test.problem) : ""},
+                 {"owner", has_owner ? to_string(test.problem) : ""},
                  {"culprit", culprit_of(test)},
                  {"cause", cause_text(test.diagnosis)},
                  {"age", age_of(cause)},
@@ -194,9 +194,10 @@ json reasons_of(const PageView& view, Outcome outcome, std::string_view title) {
   if (reasons.empty()) return nullptr;
   const auto line = [outcome](const auto& entry) {
     const auto& [reason, count] = entry;
-    return json{{"count", count},
-                {"reason", reason.empty() ? "no reason" : reason},
-                {"href", fmt::format("#outcome={}&q={}", to_string(outcome), state_value(reason))}};
+    return json{
+        {"count", count},
+        {"reason", reason.empty() ? "no reason" : readable_reason({outcome, reason_in_words(reason)})},
+        {"href", fmt::format("#outcome={}&q={}", to_string(outcome), state_value(reason))}};
   };
   return {{"title", title},
           {"count", count_text(view.tally.summary[outcome], "case")},
@@ -225,7 +226,7 @@ json reasons_of_unrun(const PageView& view) {
 
 namespace {
 
-constexpr std::size_t kMostPlain = 500;  // bad cases without a script
+constexpr std::size_t kMostPlain = 500;  // failed cases without a script
 constexpr std::size_t kMostPlainBytes = 2'000'000;
 constexpr std::size_t kMostCasesOfEntry = 10;
 constexpr std::size_t kMostWarnings = 100;
@@ -235,7 +236,7 @@ constexpr int kFewDays = 14;  // that an entry still holds
 
 json plain_case(const ResolvedCase& test) {
   return {{"id", test.planned.id},
-          {"badge", badge(look_of(test), to_string(test.verdict))},
+          {"badge", badge_of(look_of(test), test.verdict)},
           {"message", message_line(test)},
           {"command", test.rerun_command()}};
 }
@@ -346,7 +347,7 @@ json known_section(const PageView& view) {
   std::size_t shown = 0;
   for (const auto& [key, entry] : all) {
     if (++shown > kMostKnown) break;
-    const std::string_view look = entry.days && *entry.days < kFewDays ? "bad" : "known";
+    const std::string_view look = entry.days && *entry.days < kFewDays ? "failed" : "known";
     table.add({entry.days ? badge_cell(look, days_left_words(*entry.days)) : json("unknown"), key.until,
                key.at, key.source, entry.owner, entry.cases.size(),
                entry.cases.empty()

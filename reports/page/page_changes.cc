@@ -32,8 +32,8 @@ json changed_case(const CaseChange& change, const PageChanges& changes, const Pa
       here ? run.resolved.cases[change.after].planned.id : changes.before.cases[change.before].id;
   json view = {{"ids", json::array({here ? case_link(id) : plain_id(id)})}, {"measures", json::array()}};
   if (here && change.before != kNotThere) {
-    view["before"] = to_string(changes.before.cases[change.before].verdict);
-    view["after"] = to_string(run.resolved.cases[change.after].verdict);
+    view["before"] = readable(changes.before.cases[change.before].verdict);
+    view["after"] = readable(run.resolved.cases[change.after].verdict);
   }
   for (const MeasureChange& measure : change.measures) {
     view["measures"].push_back({{"measure", measure.name},
@@ -101,7 +101,7 @@ json changes_of_run(const PageView& view, std::size_t number) {
   if (comparison.stack.empty() && comparison.programs.empty() && comparison.changes.size() == still &&
       comparison.only_before.empty() && comparison.only_after.empty()) {
     said["nothing"] = count_text(comparison.unchanged + still, "case");
-    said["bad"] = still == 0 ? json() : json(still);
+    said["failing"] = still == 0 ? json() : json(still);
     return said;
   }
   said["facts"] = changed_facts(comparison);
@@ -129,11 +129,12 @@ json changes_section(const PageView& view) {
   if (against.empty() && !past) return nullptr;
   json said = json::object();
   if (against.empty() && past) {
-    said["all_good"] = tally.bad == 0;
-    const int longer = tally.bad - std::min(tally.bad, tally.fresh);
-    said["newly"] = tally.bad == 0
-                        ? ""
-                        : fmt::format("{} {} newly bad", count_text(tally.fresh, "case"), verb(tally.fresh));
+    const int failed = tally.failed + tally.not_run;
+    said["all_passed"] = failed == 0;
+    const int longer = failed - std::min(failed, tally.fresh);
+    said["newly"] =
+        failed == 0 ? ""
+                    : fmt::format("{} {} newly failed", count_text(tally.fresh, "case"), verb(tally.fresh));
     said["longer"] = fmt::format("{} {} so", thousands(longer), verb(longer));
   }
   said["against"] = std::move(against);

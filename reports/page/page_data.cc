@@ -76,7 +76,7 @@ class Blocks {
   std::vector<PageBlock> blocks_;
 };
 
-// ---- The logs of bad attempts ----
+// ---- The logs of failed attempts ----
 
 // Which log of the page an attempt has, and each of its ranks.
 class Logs {
@@ -163,20 +163,26 @@ std::span<const Item> first_items(const std::vector<Item>& items, std::size_t mo
 }
 
 std::string exit_text(const std::optional<int>& code, const std::optional<int>& signal) {
-  if (signal) return fmt::format("signal {}", *signal);
+  if (signal) return signal_words(std::to_string(*signal));
   return code ? fmt::format("code {}", *code) : "";
 }
 
-std::string termination_text(const Termination& termination) {
+// " at the 4 s limit"; "" of an attempt that its time limit did not end.
+std::string limit_text(const PlannedCase& planned, const Verdict& verdict) {
+  const bool is_limit = verdict.outcome == Outcome::kTimeout && verdict.reason.empty();
+  return is_limit ? fmt::format(" at the {} limit", human_duration(Milliseconds(planned.timeout_ms))) : "";
+}
+
+std::string termination_text(const Termination& termination, const std::string& limit) {
   if (termination.signal_sent == 0) return "";
-  std::string text = fmt::format("by us, signal {}", termination.signal_sent);
+  std::string text = signal_name(termination.signal_sent) + limit;
   if (termination.forced)
-    text += fmt::format(", then SIGKILL; gone after {} ms", termination.kill_to_empty_ms);
+    text += fmt::format(", then SIGKILL, which took {} ms", termination.kill_to_empty_ms);
   return termination.unreapable ? text + "; a process could not be killed" : text;
 }
 
 // "code (the stack under test: Level Zero driver 26.31) · oom: out of memory"
-std::string whose_problem(const ResolvedCase& test) {
+std::string owner_text(const ResolvedCase& test) {
   if (!test.bad && !test.moved) return "";
   std::string text(to_string(test.problem));
   if (const std::string culprit = culprit_of(test); !culprit.empty()) text += " (" + culprit + ")";
@@ -242,12 +248,12 @@ class Details {
  private:
   std::vector<Fact> facts() const {
     const CasePast* past = shown_.past.get();
-    return {{"Whose problem", whose_problem(test_)},
+    return {{"Owner", owner_text(test_)},
             {"Next", next_text(test_.diagnosis)},
             {"Where to look", test_.bad ? where_to_look(test_) : ""},
             {"Known failure", test_.end ? test_.end->known_failure : ""},
             {"Against the run before", shown_.change ? words_of(*shown_.change) : ""},
-            {"Bad", test_.bad && past != nullptr && past->failing_runs > 0 ? age_text(*past) : ""},
+            {"History", test_.bad && past != nullptr && past->failing_runs > 0 ? age_text(*past) : ""},
             {"Before", past != nullptr ? flaky_text(*past) : ""}};
   }
 
@@ -255,7 +261,7 @@ class Details {
     const Verdict& verdict = verdict_of(attempt);
     json.member("n", attempt.start.attempt);
     if (attempt.start.repeat != 1) json.member("repeat", attempt.start.repeat);
-    json.member("verdict", data_text(to_string(verdict), kIdBytes)).member("look", look_of(verdict));
+    write_verdict(json, verdict);
     write_log(json, attempt.start.log);
     std::vector<Fact> facts = {{"Devices", joined(attempt.start.devices, ", ")}};
     if (attempt.end) add_facts(attempt, facts);
@@ -263,18 +269,25 @@ class Details {
     if (attempt.end) write_end(json, *attempt.end);
   }
 
+  static void write_verdict(JsonWriter& json, const Verdict& verdict) {
+    json.member("verdict", data_text(readable(verdict), kIdBytes)).member("look", look_of(verdict));
+    if (!verdict.reason.empty()) json.member("code", data_text(to_string(verdict), kIdBytes));
+  }
+
   void add_facts(const Attempt& attempt, std::vector<Fact>& facts) const {
     const AttemptEnded& end = *attempt.end;
     const std::int64_t lost = end.output.dropped_bytes;
     const std::string core = file_address(end.evidence.core.file);
-    facts.insert(facts.end(), {{"Exit", exit_text(end.exit_code, end.exit_signal)},
-                               {"Marks", joined(texts_of(end.marks), ", ")},
-                               {"Last step", end.last_step},
-                               {"Ended", termination_text(end.termination)},
-                               {"Left behind", leak_text(end.termination)},
-                               {"Telemetry", telemetry_text(attempt.telemetry())},
-                               {"Output lost", lost > 0 ? thousands(lost) + " bytes" : ""},
-                               {"Core", core, run_.link ? *run_.link + core : ""}});
+    facts.insert(facts.end(),
+                 {{"Exit", exit_text(end.exit_code, end.exit_signal)},
+                  {"Marks", joined(texts_of(end.marks), ", ")},
+                  {"Last step", end.last_step},
+                  {"Stopped by Proctor",
+                   termination_text(end.termination, limit_text(test_.planned, verdict_of(attempt)))},
+                  {"Left behind", leak_text(end.termination)},
+                  {"Telemetry", telemetry_text(attempt.telemetry())},
+                  {"Output lost", lost > 0 ? thousands(lost) + " bytes" : ""},
+                  {"Core", core, run_.link ? *run_.link + core : ""}});
   }
 
   void write_end(JsonWriter& json, const AttemptEnded& end) const {
@@ -300,11 +313,13 @@ class Details {
 
   void write_rank(JsonWriter& json, const RankEnd& rank) const {
     json.member("n", rank.rank);
-    json.member("verdict", rank.verdict ? data_text(to_string(*rank.verdict), kIdBytes) : "no result");
-    json.member("look", rank.verdict ? look_of(*rank.verdict) : "unrun");
+    if (rank.verdict)
+      write_verdict(json, *rank.verdict);
+    else
+      json.member("verdict", "no result").member("look", "notrun");
     write_log(json, rank.log);
     std::string exit = exit_text(rank.exit_code, rank.exit_signal);
-    if (rank.ended_by_runner) exit += exit.empty() ? "ended by us" : ", ended by us";
+    if (rank.ended_by_runner) exit += exit.empty() ? "stopped by Proctor" : ", stopped by Proctor";
     write_facts(json,
                 {{"Devices", joined(rank.devices, ", ")}, {"Exit", exit}, {"Last step", rank.last_step}});
   }
@@ -330,7 +345,7 @@ std::vector<std::uint32_t> in_turn(const PageRequest& request, const std::vector
   return order;
 }
 
-// All cases: bad ones first, then other odd ones.
+// All cases: failed ones first, then other odd ones.
 std::vector<std::uint32_t> odd_first(const std::vector<PageCase>& cases) {
   std::vector<std::uint32_t> order(cases.size());
   std::iota(order.begin(), order.end(), 0U);

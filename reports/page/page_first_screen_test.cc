@@ -145,7 +145,7 @@ TEST(PageCauses, NothingIsShownOfWhatIsNotThere) {
   const std::string html =
       html_of({plan_on_github({{"m.xpu/a"}}), started("m.xpu/a"), ended("m.xpu/a", {Outcome::kPass, ""}),
                concluded("m.xpu/a", {Outcome::kPass, ""})});
-  for (const char* id : {"causes", "problem", "changes", "known", "warnings"})
+  for (const char* id : {"causes", "owner", "changes", "known", "warnings"})
     EXPECT_EQ(section_of(html, id), "") << id;
   EXPECT_THAT(html, Not(HasSubstr("href=\"#causes\"")));
 }
@@ -201,7 +201,7 @@ std::vector<Event> flaky_case() {
 
 TEST(PageVerdict, FlakyIsAStateOfItsOwn) {
   const std::string html = html_of(flaky_case());
-  EXPECT_THAT(html, HasSubstr("Red: 1 of 1 case flaky</h1>"));
+  EXPECT_THAT(html, HasSubstr("Failed: 1 of 1 case flaky</h1>"));
   EXPECT_THAT(header_of(html), HasSubstr("href=\"#look=flaky\"><span class=\"badge flaky\">"));
   const std::string causes = section_of(html, "causes");
   EXPECT_THAT(causes, HasSubstr("<span class=\"badge flaky\">"));
@@ -210,7 +210,7 @@ TEST(PageVerdict, FlakyIsAStateOfItsOwn) {
   std::get<RunPlanned>(allowed.front()).flaky_passes = true;
   std::get<RunPlanned>(allowed.front()).flaky_budget = 100;
   allowed.emplace_back(RunEnded{"2026-01-31T12:00:05Z", 5000});
-  EXPECT_THAT(html_of(allowed), HasSubstr("Good: 1 passed, 1 flaky</h1>"));
+  EXPECT_THAT(html_of(allowed), HasSubstr("Passed: 1 of 1 case, 1 flaky</h1>"));
 }
 
 TEST(PageDevices, ShowTheConclusionOfEachCase) {
@@ -226,7 +226,7 @@ TEST(PageDevices, ShowTheConclusionOfEachCase) {
   }
   const std::string devices = section_of(html_of(events), "devices");
   EXPECT_THAT(devices, HasSubstr("Cases that failed, on each device"));
-  EXPECT_THAT(devices, HasSubstr("xpu-sim:0: it fails there more often than luck explains"));
+  EXPECT_THAT(devices, HasSubstr("xpu-sim:0: it fails there more often than chance explains"));
   EXPECT_THAT(devices, HasSubstr("xpu-sim:0: 8 of 8, xpu-sim:1: 0 of 8"));
 }
 
@@ -256,13 +256,13 @@ std::vector<Event> moved_case() {
 TEST(PageVerdict, ABadDeviceIsTheTitleAndNoPassedCaseIsCalledBad) {
   const std::string html = html_of(moved_case());
   const std::string header = header_of(html);
-  EXPECT_THAT(header,
-              HasSubstr("</span> GPU cuda-sim:1 is bad: its health probe failed after m.cuda/a. The code "
-                        "passed on cuda-sim:0</h1>"));
+  EXPECT_THAT(header, HasSubstr("</span> Machine failed: GPU cuda-sim:1 is unhealthy: its health probe "
+                                "failed after m.cuda/a. The code "
+                                "passed on cuda-sim:0</h1>"));
   EXPECT_THAT(header, HasSubstr("1 of 1 case passed. Exit code <strong>75</strong>"));
   EXPECT_THAT(header, HasSubstr("<pre class=\"command\">proctor accept --devices cuda-sim:1</pre>"));
   EXPECT_THAT(html, Not(HasSubstr("not good")));
-  EXPECT_THAT(html, HasSubstr("<title>GPU cuda-sim:1 is bad"));
+  EXPECT_THAT(html, HasSubstr("<title>Machine failed: GPU cuda-sim:1 is unhealthy"));
   const std::string causes = section_of(html, "causes");
   EXPECT_THAT(causes, HasSubstr("</span> moved</span>"));
   EXPECT_THAT(causes, HasSubstr("on <span class=\"id\">cuda-sim:1 → cuda-sim:0</span>"));

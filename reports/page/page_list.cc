@@ -69,7 +69,8 @@ std::string suite_of(const Listed& one) {
 
 std::string verdict_lines(const Listed& one) {
   const Verdict& verdict = one.test().verdict;
-  return fmt::format("{}\n{}\n{}", to_string(verdict.outcome), verdict.reason.text(), shown_look(one.test()));
+  return fmt::format("{}\n{}\n{}\n{}", to_string(verdict.outcome), counted_as(one.test()),
+                     page_line(readable_reason(verdict), kIdBytes), verdict.reason.text());
 }
 
 std::string message_of(const Listed& one) {
@@ -137,9 +138,9 @@ constexpr std::array kNumbers = {
                  [](const Listed& one) -> Number { return variant_number(one.request, one.shown); }},
     NumberColumn{"cause", [](const Listed& one) -> Number { return cause_number(one.request, one.shown); }},
     NumberColumn{
-        "problem",
+        "owner",
         [](const Listed& one) { return one.test().bad ? static_cast<Number>(one.test().problem) : 0; }},
-    NumberColumn{"bad", [](const Listed& one) -> Number { return one.test().bad; }},
+    NumberColumn{"failed", [](const Listed& one) -> Number { return one.test().bad; }},
     NumberColumn{"isNew", [](const Listed& one) -> Number { return one.shown.is_new; }},
     NumberColumn{"isFlaky", [](const Listed& one) -> Number { return one.test().flaky; }},
     NumberColumn{"attempts", [](const Listed& one) -> Number { return attempt_count(one.test()); }},
@@ -190,7 +191,7 @@ class List {
     for (const Look& look : all_looks()) json.member(look.name, look.sign);
     json.close().open_object("looks");
     for (const Outcome outcome : kAllOutcomes) json.member(to_string(outcome), look_of(outcome));
-    json.close().open_array("problems");
+    json.close().open_array("owners");
     for (const Blame blame : {Blame::kNobody, Blame::kCode, Blame::kMachine, Blame::kSetup})
       json.item(to_string(blame));
     json.close().open_array("variants");
@@ -212,7 +213,7 @@ class List {
   void write_past(JsonWriter& json) const {
     json.open_object();
     write_items(json, "runs", request_.runs, write_past_runs);
-    write_items(json, "bad", request_.runs, write_bad_counts);
+    write_items(json, "failed", request_.runs, write_failed_counts);
     write_items(json, "outcomes", kAllOutcomes,
                 [](JsonWriter& out, Outcome outcome) { out.item(to_string(outcome)); });
     write_items(json, "cases", pasts(), [](JsonWriter& out, const std::string* text) { out.item(*text); });
@@ -264,7 +265,7 @@ class List {
   }
 
   // How many cases failed in each run before.
-  static void write_bad_counts(JsonWriter& json, const PageRun& run) {
+  static void write_failed_counts(JsonWriter& json, const PageRun& run) {
     const Past* past = run.past;
     std::vector<std::int64_t> counts(past == nullptr ? 0 : past->runs.size());
     for (std::size_t i = 0; past != nullptr && i < past->cases.size(); ++i) {

@@ -21,7 +21,7 @@ constexpr std::size_t kMostRowBytes = 300'000;  // of a table; what is beyond th
 constexpr std::size_t kMostListed = 1000;       // names in a folded list
 constexpr std::size_t kMostCasesNamed = 10;     // of a rule, before the others are folded
 constexpr std::size_t kMostCasesFolded = 50;
-constexpr std::size_t kMostBadNamed = 3;
+constexpr std::size_t kMostFailedNamed = 3;
 constexpr std::size_t kMostSaid = 10;
 constexpr std::size_t kMostChecksNamed = 100;
 constexpr std::size_t kMostWeakenings = 100;
@@ -39,8 +39,6 @@ std::unordered_set<std::string_view> case_ids(const PageRequest& request) {
   return ids;
 }
 
-json green_badge(bool green) { return badge_cell(green ? "good" : "bad", green ? "green" : "red"); }
-
 // Cases that the page has are links into its list.
 json gate_cases(const PageGateRule& rule, const std::unordered_set<std::string_view>& ids) {
   const auto view = [&ids](const std::string& id) { return ids.contains(id) ? case_link(id) : plain_id(id); };
@@ -51,7 +49,7 @@ json gate_cases(const PageGateRule& rule, const std::unordered_set<std::string_v
   return cases;
 }
 
-// ---- What makes a red rule green ----
+// ---- What makes a failed rule hold ----
 
 // {} in a line is value_for() of the rule.
 struct RemedyRow {
@@ -85,7 +83,7 @@ constexpr RemedyRow kRemedies[] = {
     {"failed", "Fix the cases, or add them to the list of known failures",
      "[gate] known_failures = \"known_failures.toml\""},
     {"machine", "Repeat the run on another machine or device", "proctor rerun RUN_DIR --any-device"},
-    {"unrun", "Repeat the run until every case has a result", "proctor rerun RUN_DIR"},
+    {"notrun", "Repeat the run until every case has a result", "proctor rerun RUN_DIR"},
     {"executed", "Execute more cases, or require fewer", "[[cell]] min_executed = {}"},
     {"skips", "Remove the reason of the skip, or allow it", "[skips] \"{}\" = \"WHY\""},
     {"flaky", "Fix the cases, or allow a share of known ones", "[gate.flaky] percent = {}"},
@@ -123,11 +121,11 @@ std::string remedy_line(const RemedyRow& row, const PageGateRule& rule) {
   return at == std::string::npos ? line : line.replace(at, 2, value_for(rule));
 }
 
-json red_rule(const PageGateRule& rule, const std::unordered_set<std::string_view>& ids) {
+json failed_rule(const PageGateRule& rule, const std::unordered_set<std::string_view>& ids) {
   json says = said_lines(rule.says, kMostSaid);
   if (rule.says.size() > kMostSaid)
     says.push_back({{"said", fmt::format("and {} more", thousands(rule.says.size() - kMostSaid))}});
-  json view = {{"badge", badge("bad", rule.rule)},
+  json view = {{"badge", badge("failed", rule.rule)},
                {"cell", rule.cell.empty() ? "all runs" : rule.cell},
                {"value", rule.value},
                {"limit", rule.limit},
@@ -140,17 +138,17 @@ json red_rule(const PageGateRule& rule, const std::unordered_set<std::string_vie
 }
 
 // As many as fit; the others are counted.
-json red_rules(const PageGate& gate, const std::unordered_set<std::string_view>& ids) {
-  if (gate.red.empty()) return nullptr;
+json failed_rules(const PageGate& gate, const std::unordered_set<std::string_view>& ids) {
+  if (gate.failed.empty()) return nullptr;
   json list = json::array();
   std::size_t bytes = 0;
-  for (const PageGateRule& rule : gate.red) {
+  for (const PageGateRule& rule : gate.failed) {
     if (bytes > kMostRowBytes) break;
-    list.push_back(red_rule(rule, ids));
+    list.push_back(failed_rule(rule, ids));
     bytes += html_bytes(list.back());
   }
   const std::size_t shown = list.size();
-  return {{"list", std::move(list)}, {"more", beyond(gate.red.size(), shown)}};
+  return {{"list", std::move(list)}, {"more", beyond(gate.failed.size(), shown)}};
 }
 
 // A row for each rule, a column for all runs together and for each cell.
@@ -169,8 +167,9 @@ json gate_matrix(const PageGate& gate) {
       const auto [row, is_new] = rows.try_emplace(state.rule, columns.size() + 1);
       if (is_new) names.emplace_back(state.rule);
       row->second.front() = state.rule;
-      row->second[column + 1] = {{"badge", badge(state.held ? "good" : "bad", state.held ? "holds" : "red")},
-                                 {"small", page_line(state.value, kMatrixValueBytes)}};
+      row->second[column + 1] = {
+          {"badge", badge(state.holds ? "passed" : "failed", state.holds ? "holds" : "fails")},
+          {"small", page_line(state.value, kMatrixValueBytes)}};
     }
   }
   PageTable table(titles, kMostRowBytes);
@@ -183,7 +182,8 @@ json gate_matrix(const PageGate& gate) {
 json gate_cells(const PageGate& gate) {
   PageTable table({"Cell", "Verdict", "#Executed", "#Planned", "Runs"}, kMostRowBytes);
   for (const PageGateCell& cell : gate.cells)
-    table.add({cell.name, green_badge(cell.green), cell.executed, cell.planned, joined(cell.runs, ", ")});
+    table.add({cell.name, json::object({{"badge", badge_of(passed_or_failed(cell.passed))}}), cell.executed,
+               cell.planned, joined(cell.runs, ", ")});
   return table.view();
 }
 
@@ -197,18 +197,18 @@ json weakening(const PageWeakening& one) {
 struct Fared {
   LookCounts looks{};
   std::size_t cases = 0;
-  std::vector<std::string> bad{};  // the first ids
+  std::vector<std::string> failed{};  // the first ids
 
   void add(std::string_view look, const std::string& id) {
     ++looks[look];
     ++cases;
-    if (look == "bad" && bad.size() < kMostBadNamed) bad.push_back(id);
+    if (look == "failed" && failed.size() < kMostFailedNamed) failed.push_back(id);
   }
   void add(const Fared& other) {
     for (const auto& [look, count] : other.looks) looks[look] += count;
     cases += other.cases;
-    for (const std::string& id : other.bad) {
-      if (bad.size() < kMostBadNamed) bad.push_back(id);
+    for (const std::string& id : other.failed) {
+      if (failed.size() < kMostFailedNamed) failed.push_back(id);
     }
   }
 };
@@ -225,7 +225,7 @@ FaredByCheck fared_by_check(const std::vector<PageCase>& cases) {
   FaredByCheck checks;
   for (const PageCase& shown : cases) {
     const std::string& id = shown.test.planned.id;
-    checks[check_of(id)].add(shown_look(shown.test), id);
+    checks[check_of(id)].add(counted_as(shown.test), id);
   }
   return checks;
 }
@@ -245,18 +245,18 @@ Fared fared_of(const PageRule& rule, const FaredByCheck& checks) {
 constexpr std::string_view kNotHere = "not in this run";
 
 json fared_cell(const Fared& fared) {
-  if (fared.cases == 0) return badge_cell("unrun", kNotHere);
+  if (fared.cases == 0) return badge_cell("notrun", kNotHere);
   const std::string_view look = worst_look(fared.looks);
   json cell = badge_cell(look, words_of_look(look));
-  if (look == "bad") {
-    cell["cases"] = {{"ids", first_of(fared.bad, fared.bad.size(), case_link)},
-                     {"more", beyond(fared.looks.at("bad"), fared.bad.size())}};
+  if (look == "failed") {
+    cell["cases"] = {{"ids", first_of(fared.failed, fared.failed.size(), case_link)},
+                     {"more", beyond(fared.looks.at("failed"), fared.failed.size())}};
   }
   return cell;
 }
 
 json checks_cell(const PageRule& rule, const FaredByCheck& checks) {
-  if (rule.checks.empty()) return badge_cell("unrun", "no check");
+  if (rule.checks.empty()) return badge_cell("notrun", "no check");
   const auto view = [&checks](const PageCheck& check) {
     return json{{"sign", sign_of(worst_look(fared_in(checks, check).looks))},
                 {"check", check.id},
@@ -268,17 +268,17 @@ json checks_cell(const PageRule& rule, const FaredByCheck& checks) {
   return json::object({{"checks", list}});
 }
 
-// The rules that are bad, the others, and how many there are of each look.
+// The rules that failed, the others, and how many there are of each look.
 json rule_fields(const PageCoverage& coverage, const FaredByCheck& checks) {
   LookCounts looks;
-  PageTable bad({"Rule", "In this run", "#Cases", "Checks, and the faults that kill them"}, kMostRowBytes);
-  PageTable others = bad;
+  PageTable failed({"Rule", "In this run", "#Cases", "Checks, and the faults that kill them"}, kMostRowBytes);
+  PageTable others = failed;
   std::size_t not_here = 0;
   for (const PageRule& rule : coverage.rules) {
     const Fared fared = fared_of(rule, checks);
     const std::string_view look = worst_look(fared.looks);
     ++(fared.cases == 0 ? not_here : looks[look]);
-    (look == "bad" ? bad : others)
+    (look == "failed" ? failed : others)
         .add({{{"text", rule.id}, {"small", page_line(joined(rule.sources, "; "), kSourcesBytes)}},
               fared_cell(fared),
               fared.cases == 0 ? json() : json(fared.cases),
@@ -289,15 +289,15 @@ json rule_fields(const PageCoverage& coverage, const FaredByCheck& checks) {
     summary.push_back(badge_cell(look, fmt::format("{} {}", thousands(count), what)));
   };
   for (const auto& [look, count] : looks) add(look, count, words_of_look(look));
-  if (not_here > 0) add("unrun", not_here, kNotHere);
-  const json rest = others.view();
+  if (not_here > 0) add("notrun", not_here, kNotHere);
+  const json remaining = others.view();
   return {{"rules", count_text(coverage.rules.size(), "rule")},
           {"fared", summary},
-          {"bad", bad.view()},
-          {"others", rest.is_null()          ? ""
-                     : looks.contains("bad") ? "The other rules"
-                                             : "All rules"},
-          {"rest", rest}};
+          {"failed", failed.view()},
+          {"others", remaining.is_null()        ? ""
+                     : looks.contains("failed") ? "The other rules"
+                                                : "All rules"},
+          {"remaining", remaining}};
 }
 
 std::string_view interface_of(const std::string& backend) {
@@ -333,7 +333,7 @@ void add_functions(const PageCoverage& coverage, json& uncovered) {
   for (const auto& [name, of] : interfaces) {
     json lists = json::array();
     for (const auto& [reason, names] : of.names)
-      lists.push_back(names_view(names, reason.empty() ? "Nobody says why" : reason));
+      lists.push_back(names_view(names, reason.empty() ? "No reason is given" : reason));
     uncovered.push_back(folded_lists(fmt::format("{} of {} functions of {} are called by no check",
                                                  thousands(of.uncalled), thousands(of.all), name),
                                      std::move(lists)));
@@ -374,7 +374,7 @@ json gate_section(const PageView& view) {
   const std::size_t other = request.runs.size() - judged;
   const std::size_t elsewhere = gate.journals.size() - std::min(judged, gate.journals.size());
   return {
-      {"badge", green_badge(gate.green)["badge"]},
+      {"badge", badge_of(passed_or_failed(gate.passed))},
       {"policy", gate.policy},
       {"digest", short_digest(gate.policy_sha256)},
       {"at", time_text(gate.at)},
@@ -385,7 +385,7 @@ json gate_section(const PageView& view) {
                                    : fmt::format("{} that {} not on this page", count_text(elsewhere, "run"),
                                                  plural(elsewhere, "is", "are"))},
       {"cells", gate_cells(gate)},
-      {"red", red_rules(gate, case_ids(request))},
+      {"failed", failed_rules(gate, case_ids(request))},
       {"matrix", gate_matrix(gate)},
       {"weakened", !gate.weakenings.empty()},
       {"weakenings", first_of(gate.weakenings, kMostWeakenings, weakening)},

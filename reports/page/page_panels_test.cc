@@ -23,13 +23,13 @@ constexpr const char* kBad = "memory.xpu/Copy.All/Large";
 constexpr std::string_view kEvil = "</td><script>alert(1)</script><!-- \" ' & \xe2\x80\xae";
 
 json gate_file() {
-  const json held = {{"rule", "executed"}, {"held", true},          {"limit", "100 %"},
+  const json held = {{"rule", "executed"}, {"verdict", "passed"},   {"limit", "100 %"},
                      {"value", "100 %"},   {"says", json::array()}, {"cases", json::array()}};
-  const json red = {{"rule", "failures"},         {"held", false},
+  const json red = {{"rule", "failures"},         {"verdict", "failed"},
                     {"limit", "0 cases"},         {"value", "2 cases"},
                     {"says", {"2 cases failed"}}, {"cases", {kBad, "memory.xpu/Copy.Elsewhere"}}};
   return {{"schema_version", 1},
-          {"verdict", "red"},
+          {"verdict", "failed"},
           {"evaluated_at", "2026-01-31T12:00:00Z"},
           {"policy",
            {{"file", "gate.toml"},
@@ -39,7 +39,7 @@ json gate_file() {
           {"rules", {held}},
           {"cells",
            {{{"name", "memory.xpu"},
-             {"verdict", "red"},
+             {"verdict", "failed"},
              {"planned", 2},
              {"executed", 1},
              {"runs", {"nightly"}},
@@ -109,7 +109,7 @@ TEST(PagePanels, ThereAreNoneWithoutTheirFiles) {
 
 TEST(PagePanels, TheGateSaysWhatDidNotHold) {
   const std::string gate = panel(page_with_gate(gate_file()), "gate");
-  EXPECT_THAT(gate, HasSubstr("aria-hidden=\"true\">✗</span> red</span> by the policy"));
+  EXPECT_THAT(gate, HasSubstr("aria-hidden=\"true\">✗</span> failed</span> by the policy"));
   EXPECT_THAT(gate, HasSubstr("gate.toml</span> <code>aaaaaaaaaaaa</code>, at 2026-01-31 12:00:00 UTC"));
   EXPECT_THAT(
       gate,
@@ -117,20 +117,20 @@ TEST(PagePanels, TheGateSaysWhatDidNotHold) {
           "failures</span> <span class=\"id\">memory.xpu</span>: 2 cases <small>allowed: 0 cases</small>"));
   EXPECT_THAT(gate, HasSubstr("<p class=\"who\">2 cases failed</p>"));
   const std::string red = gate.substr(0, gate.find("Every rule in every cell"));
-  EXPECT_THAT(red, Not(HasSubstr("100 %"))) << "a rule that holds is none of the red ones";
+  EXPECT_THAT(red, Not(HasSubstr("100 %"))) << "a rule that holds is none of those that fail";
   EXPECT_THAT(gate, HasSubstr("line 3: <code>hardware = false</code> <small>else true</small>"));
 }
 
 TEST(PagePanels, ThePageOfAGateBeginsWithItsVerdict) {
   const std::string page = page_with_gate(gate_file());
-  EXPECT_THAT(page, HasSubstr("<title>Not releasable: 1 of 1 cells red · Proctor</title>"));
-  EXPECT_THAT(page, HasSubstr("✗</span> Not releasable: 1 of 1 cells red</h1>"));
+  EXPECT_THAT(page, HasSubstr("<title>Gate failed: 1 of 1 cell · Proctor</title>"));
+  EXPECT_THAT(page, HasSubstr("✗</span> Gate failed: 1 of 1 cell</h1>"));
   EXPECT_THAT(page, HasSubstr("</span> failures</span> memory.xpu: 2 cases failed</p>"));
-  EXPECT_THAT(page, HasSubstr("1 of 2 cases not good. Exit code")) << "and that of the run";
+  EXPECT_THAT(page, HasSubstr("Failed: 1 of 2 cases. Exit code")) << "and that of the run";
   json green = gate_file();
-  green["verdict"] = green["cells"][0]["verdict"] = "green";
+  green["verdict"] = green["cells"][0]["verdict"] = "passed";
   green["cells"][0]["rules"].erase(1);
-  EXPECT_THAT(page_with_gate(green), HasSubstr("✓</span> Releasable: 1 of 1 cells green</h1>"));
+  EXPECT_THAT(page_with_gate(green), HasSubstr("✓</span> Gate passed: 1 of 1 cell</h1>"));
   json other = gate_file();
   other["runs"][0]["journal_sha256"] = "another one";
   EXPECT_THAT(page_with_gate(other), Not(HasSubstr("eleasable"))) << "it says nothing of the run";
@@ -139,9 +139,9 @@ TEST(PagePanels, ThePageOfAGateBeginsWithItsVerdict) {
 TEST(PagePanels, TheGateShowsEachRuleInEachCell) {
   const std::string gate = panel(page_with_gate(gate_file()), "gate");
   const std::string matrix = gate.substr(gate.find("Every rule in every cell"));
-  EXPECT_THAT(matrix, HasSubstr("data-label=\"memory.xpu\"><span class=\"badge good\">"));
+  EXPECT_THAT(matrix, HasSubstr("data-label=\"memory.xpu\"><span class=\"badge passed\">"));
   EXPECT_THAT(matrix, HasSubstr("holds</span> <small>100 %</small>"));
-  EXPECT_THAT(matrix, HasSubstr("red</span> <small>2 cases</small>"));
+  EXPECT_THAT(matrix, HasSubstr("fails</span> <small>2 cases</small>"));
 }
 
 TEST(PagePanels, TheGateSaysWhatToDo) {
@@ -179,7 +179,7 @@ TEST(PagePanels, ARuleWithAFailingCaseIsRed) {
   const std::string coverage = panel(page_with_coverage(coverage_file()), "coverage");
   const std::string before_all = coverage.substr(0, coverage.find("The other rules"));
   EXPECT_THAT(before_all, HasSubstr("M-1 <small>the specification</small>"));
-  EXPECT_THAT(before_all, HasSubstr("✗</span> bad</span><div class=\"ids\"><a class=\"id\" "
+  EXPECT_THAT(before_all, HasSubstr("✗</span> failed</span><div class=\"ids\"><a class=\"id\" "
                                     "href=\"#case=memory.xpu/Copy.All/Large\">"));
   EXPECT_THAT(before_all, HasSubstr("<summary>1 check</summary>"));
   EXPECT_THAT(before_all, HasSubstr("<small>copy.skip; copy.wrong:at=1</small>"));
@@ -199,7 +199,7 @@ TEST(PagePanels, WhatHasNoCheckIsCountedAndListed) {
 
 // Puts a text in the place of each text below the value; what the reader compares stays.
 void poison(json& value) {
-  if (value.is_string() && value != "red") value = kEvil;
+  if (value.is_string() && value != "failed" && value != "passed") value = kEvil;
   if (!value.is_structured()) return;
   for (json& inner : value) poison(inner);
 }
@@ -276,9 +276,9 @@ TEST(PanelFiles, WhatIsNoneIsRefusedByName) {
   json newer = gate_file();
   newer["schema_version"] = 2;
   json lying = gate_file();
-  lying["verdict"] = "green";
+  lying["verdict"] = "passed";
   json lying_cell = gate_file();
-  lying_cell["cells"][0]["verdict"] = "green";
+  lying_cell["cells"][0]["verdict"] = "passed";
   json empty = gate_file();
   empty["cells"] = json::array();
   const std::string deep = std::string(1'000'000, '[');

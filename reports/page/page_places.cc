@@ -26,7 +26,7 @@ constexpr std::size_t kMostEachDeviceBytes = 100'000;
 
 struct MatrixCell {
   std::size_t all = 0;
-  LookCounts looks{};              // a case that failed and then passed has two
+  LookCounts looks{};
   int oldest = 0;                  // the most runs in a row that one of its cases fails
   const PastRun* since = nullptr;  // the first of them
 };
@@ -48,17 +48,16 @@ const PastRun* first_failing_run(const PageRun& run, const PageCase& shown) {
 void count_case(const PageRequest& request, const PageCase& shown, MatrixCell& cell) {
   const ResolvedCase& test = shown.test;
   ++cell.all;
-  ++cell.looks[look_of(test)];
-  if (test.flaky) ++cell.looks["flaky"];
+  ++cell.looks[counted_as(test)];
   if (test.standing != Standing::kFailing || shown.failing_runs() <= cell.oldest) return;
   cell.oldest = shown.failing_runs();
   cell.since = first_failing_run(request.runs[shown.run], shown);
 }
 
-// Known failures leave a suite good.
+// A suite with known failures passed.
 json state_cell(const MatrixCell& cell) {
   const std::string_view worst = worst_look(cell.looks);
-  const std::string_view look = worst == "known" ? "good" : worst;
+  const std::string_view look = worst == "known" ? "passed" : worst;
   return badge_cell(look, words_of_look(look));
 }
 
@@ -83,7 +82,7 @@ std::vector<json> matrix_row(std::size_t place, const Variant& variant, MatrixCe
   std::vector<json> cells = {variant.suite,    variant.backend == "none" ? "" : variant.backend,
                              variant.stack,    model_cell(variant.device_model, variant.simulated),
                              state_cell(cell), count_cell(cell.all, state)};
-  for (const std::string_view look : {"good", "bad", "flaky", "known", "skip", "unrun"})
+  for (const std::string_view look : {"passed", "failed", "flaky", "known", "skipped", "notrun"})
     cells.push_back(count_cell(cell.looks[look], fmt::format("{}&look={}", state, look)));
   cells.push_back(has_past ? first_failed(cell) : json());
   return cells;
@@ -142,19 +141,19 @@ DeviceState state_of(const ResolvedRun& run, const std::string& device, const De
   const bool is_used = share.all > 0 || std::ranges::any_of(run.cases, [&](const ResolvedCase& test) {
                          return std::ranges::any_of(test.attempts, had_it);
                        });
-  DeviceState state = is_used ? DeviceState{"good", "in use"} : DeviceState{"skip", "unused"};
+  DeviceState state = is_used ? DeviceState{"passed", "in use"} : DeviceState{"skipped", "unused"};
   for (const DeviceDoubtText& doubt : run.device_doubts) {
     if (doubt.device != device) continue;
-    state = share.stands_out ? DeviceState{"bad", "fails more often", doubt.sentence}
+    state = share.stands_out ? DeviceState{"failed", "fails more often", doubt.sentence}
                              : DeviceState{"flaky", "all failures", doubt.sentence};
   }
   for (const DeviceHealth& health : run.health) {
     if (health.device != device) continue;
     if (health.what == HealthFact::kDrained)
-      state = {"bad", "drained", health.evidence};
+      state = {"failed", "drained", health.evidence};
     else if (health.what == HealthFact::kLost || health.what == HealthFact::kL1Fail ||
              health.what == HealthFact::kKernelLog)
-      state = {"bad", "suspect", health.evidence};
+      state = {"failed", "suspect", health.evidence};
   }
   return state;
 }
@@ -168,7 +167,7 @@ std::vector<json> device_cells(const ResolvedRun& run, const PlannedDevice& devi
           model_cell(model_text(device), device.simulated),
           {{"badge", badge(state.look, state.state)}, {"small", state.evidence}},
           count_cell(static_cast<std::size_t>(share.all), address),
-          count_cell(static_cast<std::size_t>(share.bad), address + "&look=bad"),
+          count_cell(static_cast<std::size_t>(share.bad), address + "&look=failed"),
           peaks_text(device.id, peaks)};
 }
 
@@ -185,7 +184,7 @@ json each_device_table(const ResolvedRun& run) {
       counts += fmt::format("{}{}: {} of {}", counts.empty() ? "" : ", ", device, thousands(count.bad),
                             thousands(count.bad + count.good));
     }
-    const std::string_view look = row.suspect == Suspect::kUnclear ? "unrun" : "bad";
+    const std::string_view look = row.suspect == Suspect::kUnclear ? "notrun" : "failed";
     table.add({case_cell(test.planned.id),
                {{"badge", badge(look, to_string(row.suspect))}, {"small", conclusion(row)}},
                counts});
@@ -208,7 +207,7 @@ std::string devices_of(const PlannedSuite& suite) {
 }
 
 json programs_table(const ResolvedRun& run) {
-  PageTable table({"Suite", "Kind", "Devices", "Command", "Program"});
+  PageTable table({"Suite", "Framework", "Devices", "Command", "Program"});
   for (const PlannedSuite& suite : run.plan.suites) {
     const ProgramRead read = run.program_read(suite);
     table.add({suite_name(suite.name, suite.backend), suite.kind, devices_of(suite),
@@ -259,7 +258,7 @@ json surroundings_of(const PageRequest& request, const PageRun& run) {
     said["shard"] = {{"index", std::to_string(plan.shard->index)},
                      {"count", std::to_string(plan.shard->count)}};
   }
-  if (plan.rest) said["rest"] = {{"runs", joined(plan.rest->runs, ", ")}};
+  if (plan.rest) said["remaining"] = {{"runs", joined(plan.rest->runs, ", ")}};
   return said;
 }
 
@@ -271,7 +270,7 @@ json matrix_section(const PageView& view) {
     count_case(view.request, shown, cells[variant_number(view.request, shown)]);
   const bool has_past =
       std::ranges::any_of(view.request.runs, [](const PageRun& run) { return run.past != nullptr; });
-  PageTable table({"Suite", "Backend", "Stack", "Devices", "State", "#Cases", "#Good", "#Bad", "#Flaky",
+  PageTable table({"Suite", "Backend", "Stack", "Devices", "State", "#Cases", "#Passed", "#Failed", "#Flaky",
                    "#Known", "#Skipped", "#Not run", "First failed"});
   std::size_t place = 0;
   for (const PageRun& run : view.request.runs) {
@@ -287,7 +286,7 @@ json devices_section(const PageView& view) {
   return of_each_run(view, [](const PageRun& shown, std::size_t) -> json {
     const ResolvedRun& run = shown.resolved;
     if (run.plan.devices.empty()) return nullptr;
-    PageTable table({"Device", "Model", "State", "#Attempts", "#Bad", "Peaks"});
+    PageTable table({"Device", "Model", "State", "#Attempts", "#Failed", "Peaks"});
     auto peaks = device_peaks(run);
     for (const PlannedDevice& device : run.plan.devices)
       table.add(device_cells(run, device, peaks[device.id]));

@@ -1,4 +1,4 @@
-// What each section of a page says, in the order in which people ask: the verdict, why, the cases, whose problem it is,
+// What each section of a page says, in the order in which people ask: the verdict, why, the cases, the owners of the failures,
 // what changed, and where. A section gives the fields that templates/page.html shows; null leaves it out. The script adds
 // the list of all cases.
 #pragma once
@@ -21,7 +21,9 @@ namespace proctor {
 
 struct Tally {
   Summary summary;
-  int bad = 0;
+  LookCounts looks{};  // counted_as()
+  int failed = 0;      // cases that make the run fail
+  int not_run = 0;     // cases that leave it incomplete
   int flaky = 0;
   int fresh = 0;
   std::array<int, 4> blames{};
@@ -35,7 +37,6 @@ const PageGate* gate_of_page(const PageRequest& request);
 
 // What the page of one run of `proctor accept` says first; null for any other page.
 const AcceptReport* acceptance_of_page(const PageRequest& request);
-std::string_view look_of_acceptance(const AcceptReport& report);
 
 struct PageView {
   const PageRequest& request;
@@ -68,7 +69,7 @@ nlohmann::json of_each_run(const PageView& view, const View& section) {
 // clang-format off
 #define PAGE_SECTIONS(SECTION) \
   SECTION(title) SECTION(verdict) SECTION(bar) SECTION(acceptance) SECTION(details) SECTION(causes) SECTION(gate) \
-  SECTION(cases) SECTION(reports) SECTION(problem) SECTION(changes) SECTION(matrix) SECTION(rates) SECTION(devices) \
+  SECTION(cases) SECTION(reports) SECTION(owner) SECTION(changes) SECTION(matrix) SECTION(rates) SECTION(devices) \
   SECTION(known) SECTION(coverage) SECTION(warnings) SECTION(where) SECTION(foot) SECTION(forms) SECTION(blocks)
 // clang-format on
 #define PAGE_SECTION(name) nlohmann::json name##_section(const PageView& view);

@@ -126,6 +126,14 @@ json badge(std::string_view look, std::string_view text) {
   return {{"look", look}, {"sign", sign_of(look)}, {"text", text}};
 }
 
+json badge_of(RunVerdict verdict) { return badge(look_of(verdict), words_of(verdict)); }
+
+json badge_of(std::string_view look, const Verdict& verdict) {
+  json shown = badge(look, readable(verdict));
+  if (!verdict.reason.empty()) shown["code"] = to_string(verdict);
+  return shown;
+}
+
 json badge_cell(std::string_view look, std::string_view text) {
   return json::object({{"badge", badge(look, text)}});
 }

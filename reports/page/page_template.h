@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "harness/base/number_text.h"
+#include "harness/journal/outcome_meaning.h"
 #include "reports/formats/text_output.h"
 
 namespace proctor {
@@ -46,6 +47,9 @@ nlohmann::json plain_id(const std::string& id);
 // badge.html: a short text with the colour of a look (page_cases.h), and its sign, which is what a black and white print
 // has instead.
 nlohmann::json badge(std::string_view look, std::string_view text);
+nlohmann::json badge_of(RunVerdict verdict);
+// "crash · SIGSEGV"; its tooltip has the code.
+nlohmann::json badge_of(std::string_view look, const Verdict& verdict);
 
 // "2026-01-31 12:00:00 UTC", of a stamp.
 std::string time_text(const std::string& stamp);

@@ -109,13 +109,13 @@ TEST(Page, SaysInOrderWhatPeopleAsk) {
   const std::string page = page_of(resolved_of(one_bad()));
   std::size_t last = 0;
   for (const std::string_view part :
-       {"<h1>", "Exit code <strong>1</strong>", "<nav", "Causes</h2>", "Cases</h2>", "Whose problem</h2>",
+       {"<h1>", "Exit code <strong>1</strong>", "<nav", "Causes</h2>", "Cases</h2>", "Owner</h2>",
         "Suites</h2>", "Devices</h2>", "Where it ran</h2>"}) {
     const std::size_t here = page.find(part, last);
     ASSERT_NE(here, std::string::npos) << part;
     last = here;
   }
-  EXPECT_THAT(page, HasSubstr("Red: 1 of 2 cases not good</h1>"));
+  EXPECT_THAT(page, HasSubstr("Failed: 1 of 2 cases</h1>"));
 }
 
 TEST(Page, ReadsWellWithoutItsScript) {
@@ -185,7 +185,7 @@ TEST(Page, GivesTheAttemptsOfWhatIsBad) {
   EXPECT_EQ(attempt["failures"][0]["message"], "the bytes differ");
   EXPECT_EQ(attempt["failures"][0]["facts"][0], json({"At", "copy.cc:7"}));
   EXPECT_EQ(attempt["facts"][0], json({"Devices", "xpu:0000:03:00.0"}));
-  EXPECT_EQ(details[0]["facts"][0], json({"Whose problem", "code"}));
+  EXPECT_EQ(details[0]["facts"][0], json({"Owner", "code"}));
 }
 
 TEST(Page, HasTheEndOfTheLogOfABadAttempt) {
@@ -218,7 +218,7 @@ TEST(Page, IsNeverLargerThanItsBudgetAndSaysWhatItLeftOut) {
   EXPECT_THAT(between(page, "id=\"left-out\">", "</p>"), HasSubstr("cases are not in the list"));
   const json list = block_of(page, "list");
   for (std::size_t i = 0; i < list["id"].size(); ++i)
-    EXPECT_EQ(at(list, "bad", i), 1);  // what passed goes first
+    EXPECT_EQ(at(list, "failed", i), 1);  // what passed goes first
   request.budget = kPageBytes;
   EXPECT_EQ(between(page_of(request), "id=\"left-out\">", "</p>"), "");
 }
@@ -239,7 +239,7 @@ TEST(Page, SaysWhatChanged) {
   const std::string page = page_of(request);
   const std::string changes = between(page, "What changed</h2>", "</section>");
   EXPECT_THAT(changes, HasSubstr("regression: 1</summary>"));
-  EXPECT_THAT(changes, HasSubstr("pass → crash(signal:11)"));
+  EXPECT_THAT(changes, HasSubstr("pass → crash · SIGSEGV"));
   const json list = block_of(page, "list");
   EXPECT_EQ(at(list, "isNew", 0), 1);
   EXPECT_EQ(at(list, "isNew", 1), 0);
@@ -251,7 +251,7 @@ TEST(Page, SaysInOneLineThatNothingChanged) {
   const Comparison nothing = compare(results, results);
   PageRequest request;
   request.runs.push_back({.resolved = model, .changes = PageChanges{results, nothing}});
-  EXPECT_THAT(page_of(request), HasSubstr("<p>Nothing: 2 cases ended as before, 1 of them bad.</p>"));
+  EXPECT_THAT(page_of(request), HasSubstr("<p>Nothing: 2 cases ended as before, 1 of them failing.</p>"));
 }
 
 TEST(Page, SaysSinceWhenACaseIsBad) {
@@ -302,7 +302,7 @@ TEST(Page, ShowsSeveralRunsAsOne) {
   request.runs.push_back({.resolved = good, .link = "../a/"});
   request.runs.push_back({.resolved = bad});
   const std::string page = page_of(request);
-  EXPECT_THAT(page, HasSubstr("Red: 1 of 3 cases not good</h1>"));
+  EXPECT_THAT(page, HasSubstr("Failed: 1 of 3 cases</h1>"));
   EXPECT_THAT(page, HasSubstr("href=\"../a/index.html\""));
   const json list = block_of(page, "list");
   EXPECT_EQ(list["id"].size(), 3U);
@@ -477,7 +477,7 @@ TEST(PageTemplate, EachNameIsGivenAndEachFieldIsShown) {
   names.add(
       {.runs = {{.resolved = before, .link = "", .changes = PageChanges{old, same}}, {.resolved = rich}},
        .files_beside = {"report.json"}});
-  AcceptReport accept{.devices = {{.id = "a", .verdict = AcceptVerdict::kRejected, .next = "proctor accept"},
+  AcceptReport accept{.devices = {{.id = "a", .verdict = RunVerdict::kFailed, .next = "proctor accept"},
                                   {.id = "b", .next = "Ask the vendor."}}};
   accept.devices.front().findings.resize(2);
   accept.devices.front().steps.resize(1);

@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
-#include <map>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -11,6 +9,7 @@
 #include "harness/base/text.h"
 #include "harness/base/words.h"
 #include "harness/journal/outcome_meaning.h"
+#include "reports/gate/gate_formats.h"
 #include "reports/page/page_sections.h"
 #include "reports/page/page_template.h"
 #include "reports/page/page_text.h"
@@ -29,38 +28,41 @@ int code_of_run(const PageRun& run) {
   return run.accept.report ? run.accept.report->exit_code : run.resolved.shell_exit_code;
 }
 
-// The run whose exit code says most, as ./dev and CI systems take it of several runs; null of a page without runs.
+RunVerdict verdict_of_run(const PageRun& run) {
+  return run.accept.report ? run.accept.report->verdict : run.resolved.verdict;
+}
+
+// Null of a page without runs.
 const PageRun* worst_run(const PageRequest& request) {
-  constexpr std::array kOrder = {kExitUsage, kExitRed, kExitMachine, kExitIncomplete};
-  for (const int code : kOrder) {
-    const auto found = std::ranges::find(request.runs, code, code_of_run);
-    if (found != request.runs.end()) return &*found;
-  }
-  const auto last = std::ranges::max_element(request.runs, {}, code_of_run);
-  return last == request.runs.end() ? nullptr : &*last;
+  const auto worst = std::ranges::max_element(request.runs, {}, verdict_of_run);
+  return worst == request.runs.end() ? nullptr : &*worst;
 }
 
-std::string_view verdict_of_page(const PageRequest& request) {
+// Of its runs together.
+RunVerdict verdict_of_runs(const PageRequest& request) {
   const PageRun* worst = worst_run(request);
-  return worst == nullptr ? "green" : worst->resolved.verdict;
+  return worst == nullptr ? RunVerdict::kPassed : verdict_of_run(*worst);
 }
 
-std::string_view code_meaning(int code, std::string_view verdict, const Tally& tally) {
-  if (verdict == "interrupted") return "it was stopped, or killed";
-  switch (code) {
-    case kExitGreen:
-      return "all good";
-    case kExitRed:
-      return tally.bad == 0 && tally.flaky > 0 ? "cases failed and then passed" : "";
-    case kExitMachine:
-      return "retry on another machine";
-    case kExitIncomplete:
-      return "something planned has no result";
-    case kExitUsage:
-      return "refused";
-    default:
+RunVerdict verdict_of_page(const PageRequest& request) {
+  const PageGate* gate = gate_of_page(request);
+  return gate != nullptr ? passed_or_failed(gate->passed) : verdict_of_runs(request);
+}
+
+std::string_view code_meaning(RunVerdict verdict, const Tally& tally) {
+  switch (verdict) {
+    case RunVerdict::kPassed:
       return "";
+    case RunVerdict::kFailed:
+      return tally.failed == 0 && tally.flaky > 0 ? "cases failed and then passed" : "";
+    case RunVerdict::kMachineFailed:
+      return "retry on another machine";
+    case RunVerdict::kIncomplete:
+      return "something planned has no result";
+    case RunVerdict::kInterrupted:
+      return "it was stopped, or killed";
   }
+  return "";
 }
 
 // What is wrong with a device of the run; of a page of several runs, each has its own.
@@ -81,33 +83,16 @@ std::string and_count(int count, std::string_view words) {
   return count == 0 ? "" : fmt::format(", {} {}", thousands(count), words);
 }
 
-std::string flaky_count(const Tally& tally) { return and_count(tally.flaky, "flaky"); }
+// Cases that are counted beside those that decide the verdict.
+std::string other_counts(const Tally& tally) {
+  return and_count(tally.not_run, "not run") + and_count(tally.flaky, "flaky");
+}
 
 // Beside what is wrong with a device: "233 of 235 cases passed, 2 failed".
 std::string counts_sentence(const Tally& tally) {
-  const int unrun = tally.summary[Outcome::kNotrun];
-  const int failed = tally.bad - std::min(tally.bad, unrun);
   return fmt::format("{} of {} passed", thousands(tally.summary[Outcome::kPass]),
                      count_text(tally.summary.planned(), "case")) +
-         and_count(failed, "failed") + and_count(unrun, "not run") + flaky_count(tally);
-}
-
-std::string capitalised(std::string_view text) {
-  std::string word(text);
-  if (!word.empty()) word.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(word.front())));
-  return word;
-}
-
-std::string_view look_of_run(std::string_view verdict) {
-  if (verdict == "green") return "good";
-  return verdict == "red" || verdict == "machine" ? "bad" : "unrun";
-}
-
-std::string good_sentence(const Tally& tally) {
-  return fmt::format("Good: {} passed", thousands(tally.summary[Outcome::kPass])) +
-         and_count(tally.summary[Outcome::kXfail], "failed as known") +
-         and_count(tally.summary[Outcome::kXpass], "passed unexpectedly") +
-         and_count(tally.summary[Outcome::kSkip], "skipped") + flaky_count(tally);
+         and_count(tally.failed, "failed") + other_counts(tally);
 }
 
 // "37 of 10,000 cases"
@@ -115,21 +100,30 @@ std::string share_of_cases(int count, const Tally& tally) {
   return thousands(count) + " of " + count_text(tally.summary.planned(), "case");
 }
 
-std::string sentence(const PageRequest& request, const Tally& tally) {
-  const std::string_view verdict = verdict_of_page(request);
-  if (verdict == "green") return good_sentence(tally);
+std::string passed_details(const Tally& tally) {
+  return share_of_cases(tally.summary[Outcome::kPass], tally) +
+         and_count(tally.summary[Outcome::kXfail], "known") +
+         and_count(tally.summary[Outcome::kXpass], "passed unexpectedly") +
+         and_count(tally.summary[Outcome::kSkip], "skipped") + and_count(tally.flaky, "flaky");
+}
+
+// What follows the verdict.
+std::string details(const PageRequest& request, const Tally& tally) {
+  const RunVerdict verdict = verdict_of_runs(request);
+  if (verdict == RunVerdict::kPassed) return passed_details(tally);
+  const bool is_open = verdict == RunVerdict::kIncomplete || verdict == RunVerdict::kInterrupted;
+  if (!is_open && tally.failed > 0) return share_of_cases(tally.failed, tally) + other_counts(tally);
+  if (tally.not_run > 0)
+    return share_of_cases(tally.not_run, tally) + " not run" + and_count(tally.failed, "failed") +
+           and_count(tally.flaky, "flaky");
   const auto& problems = worst_run(request)->resolved.problems;
-  if (verdict == "incomplete" || verdict == "interrupted") {
-    const int unrun = tally.summary[Outcome::kNotrun];
-    const std::string what = capitalised(verdict) + ": ";
-    if (unrun > 0) return fmt::format("{}{} {}", what, share_of_cases(unrun, tally), "not run");
-    return what + (problems.empty() ? good_sentence(tally) : problems.front().title);
-  }
-  const std::string who = verdict == "machine" ? "The machine is red: " : "Red: ";
-  if (tally.bad > 0) return who + share_of_cases(tally.bad, tally) + " not good" + flaky_count(tally);
-  if (problems.empty()) return who + "no case of its own explains it";
-  if (problems.front().name != kFlakyProblem) return who + problems.front().title;
-  return fmt::format("{}{} {}", who, share_of_cases(tally.flaky, tally), "flaky");
+  if (problems.empty()) return is_open ? passed_details(tally) : "no single case explains it";
+  if (problems.front().name != kFlakyProblem) return problems.front().title;
+  return share_of_cases(tally.flaky, tally) + " flaky";
+}
+
+std::string sentence(const PageRequest& request, const Tally& tally) {
+  return title_of(verdict_of_runs(request)) + ": " + details(request, tally);
 }
 
 json about_run(const PageRun& run) {
@@ -160,37 +154,38 @@ json simulated_notice(const PageRequest& request) {
           {"they_say", runs == 1 ? "it says" : "they say"}};
 }
 
-json outcome_counts(const Tally& tally) {
+// From passed to failed.
+auto looks_from_passed() { return std::views::reverse(all_looks()); }
+
+std::size_t count_of(const Tally& tally, std::string_view look) {
+  const auto found = tally.looks.find(look);
+  return found == tally.looks.end() ? 0 : found->second;
+}
+
+json look_counts(const Tally& tally) {
   json counts = json::array();
-  const auto add = [&counts](int count, std::string_view look, std::string_view text,
+  const auto add = [&counts](std::size_t count, std::string_view look, std::string_view text,
                              const std::string& state) {
     if (count == 0) return;
     counts.push_back(badge(look, text));
     counts.back().update({{"href", "#" + state}, {"strong", count}});
   };
-  for (const Outcome outcome : kAllOutcomes) {
-    const std::string name(to_string(outcome));
-    add(tally.summary[outcome], look_of(outcome), name, "outcome=" + name);
-  }
-  add(tally.flaky, "flaky", "flaky", "look=flaky");
-  add(tally.fresh, "bad", "new", "new=1");
+  for (const Look& look : looks_from_passed())
+    add(count_of(tally, look.name), look.name, words_of_look(look.name), fmt::format("look={}", look.name));
+  add(static_cast<std::size_t>(tally.fresh), "failed", "new", "new=1");
   return counts;
 }
 
-// How much of it was what, as a bar from good to bad.
+// How much of it was what, as a bar from failed to passed.
 json share_of_looks(const Tally& tally) {
   constexpr double kWidth = 1000;
-  std::map<std::string_view, double> counts;
-  for (const Outcome outcome : kAllOutcomes) counts[look_of(outcome)] += tally.summary[outcome];
-  const double flaky = std::min(counts["good"], static_cast<double>(tally.flaky));
-  counts["good"] -= flaky;
-  counts["flaky"] += flaky;
   if (tally.summary.planned() == 0) return nullptr;
   json bars = json::array();
   double at = 0;
   for (const Look& look : all_looks()) {
-    const double least = counts[look.name] > 0 ? kWidth / 200 : 0;  // a single one is seen
-    const double width = std::max(least, kWidth * counts[look.name] / tally.summary.planned());
+    const auto count = static_cast<double>(count_of(tally, look.name));
+    const double least = count > 0 ? kWidth / 200 : 0;  // a single one is seen
+    const double width = std::max(least, kWidth * count / tally.summary.planned());
     if (width > 0)
       bars.push_back(
           {{"look", look.name}, {"x", fmt::format("{:.1f}", at)}, {"width", fmt::format("{:.1f}", width)}});
@@ -199,18 +194,12 @@ json share_of_looks(const Tally& tally) {
   return json::object({{"bars", bars}});
 }
 
-std::string_view look_of_page(const PageRequest& request) {
-  if (const PageGate* gate = gate_of_page(request)) return gate->green ? "good" : "bad";
-  if (const AcceptReport* accept = acceptance_of_page(request)) return look_of_acceptance(*accept);
-  return look_of_run(verdict_of_page(request));
-}
-
 // What is the matter with a run beside its cases.
 json problems_of_runs(const PageView& view) {
   json list = json::array();
   for (const PageRun& run : view.request.runs) {
     for (const RunProblem& problem : run.resolved.problems) {
-      if (problem.name == kUnexplained && view.tally.bad > 0) continue;
+      if (problem.name == kUnexplained && view.tally.failed + view.tally.not_run > 0) continue;
       if (run.accept.report && (problem.name == kUnexplained || problem.name == kDeviceProblem)) continue;
       if (problem.name == kDeviceProblem && devices_of_run(run)) continue;  // the title, or a doubt, says it
       const std::size_t line_ends = problem.message.find('\n');
@@ -258,38 +247,35 @@ json ignored_files(const PageRequest& request) {
 
 // ---- The gate, where it judged a run of the page ----
 
-constexpr std::size_t kMostRedSentences = 5;
+constexpr std::size_t kMostFailedRules = 5;
 
-std::string gate_word(const PageGate& gate) { return gate.green ? "Releasable" : "Not releasable"; }
+std::string gate_title(RunVerdict verdict) { return "Gate " + words_of(verdict); }
 
 std::string gate_sentence(const PageGate& gate) {
-  const auto red = std::ranges::count(gate.cells, false, &PageGateCell::green);
-  if (!gate.green && red == 0)
-    return fmt::format("{}: {} of all runs red", gate_word(gate), count_text(gate.red.size(), "rule"));
-  const std::string all = thousands(gate.cells.size());
-  return fmt::format("{}: {} of {} cells {}", gate_word(gate), gate.green ? all : thousands(red), all,
-                     gate.green ? "green" : "red");
+  const auto failed = std::ranges::count(gate.cells, false, &PageGateCell::passed);
+  return fmt::format("{}: {}", gate_title(passed_or_failed(gate.passed)),
+                     gate_details(gate.cells.size(), static_cast<std::size_t>(failed), gate.failed.size()));
 }
 
 // The rules that do not hold, with what to do.
-json red_sentences(const PageGate& gate) {
-  json list = first_of(gate.red, kMostRedSentences, [](const PageGateRule& rule) {
+json failed_rules(const PageGate& gate) {
+  json list = first_of(gate.failed, kMostFailedRules, [](const PageGateRule& rule) {
     const std::string where = rule.cell.empty() ? "all runs" : rule.cell;
     const std::string why = rule.says.empty() ? rule.value : rule.says.front();
-    return json{{"badge", badge("bad", rule.rule)}, {"why", fmt::format("{}: {}", where, why)}};
+    return json{{"badge", badge("failed", rule.rule)}, {"why", fmt::format("{}: {}", where, why)}};
   });
-  if (gate.red.size() > kMostRedSentences)
-    list.push_back({{"why", fmt::format("and {} more", thousands(gate.red.size() - kMostRedSentences))}});
+  if (gate.failed.size() > kMostFailedRules)
+    list.push_back({{"why", fmt::format("and {} more", thousands(gate.failed.size() - kMostFailedRules))}});
   return list;
 }
 
-json problem_tile(const Tally& tally, Blame blame, std::string_view what) {
+json owner_tile(const Tally& tally, Blame blame, std::string_view what) {
   const int count = tally.blames.at(static_cast<std::size_t>(blame));
   const std::string name(to_string(blame));
   return {{"count", count},
-          {"blame", name},
+          {"owner", name},
           {"what", what},
-          {"href", count == 0 ? "" : "#problem=" + state_value(name)}};
+          {"href", count == 0 ? "" : "#owner=" + state_value(name)}};
 }
 
 }  // namespace
@@ -311,10 +297,11 @@ Tally tally_of(const PageRequest& request, const std::vector<PageCase>& cases,
   }
   for (const PageCase& shown : cases) {
     if (run && shown.run != *run) continue;
+    ++tally.looks[counted_as(shown.test)];
     if (shown.test.flaky) ++tally.flaky;
     if (shown.is_new) ++tally.fresh;
     if (!shown.test.bad) continue;
-    ++tally.bad;
+    ++(shown.test.verdict.outcome == Outcome::kNotrun ? tally.not_run : tally.failed);
     ++tally.blames.at(static_cast<std::size_t>(shown.test.problem));
   }
   return tally;
@@ -323,18 +310,19 @@ Tally tally_of(const PageRequest& request, const std::vector<PageCase>& cases,
 json title_section(const PageView& view) {
   const PageGate* gate = gate_of_page(view.request);
   if (gate != nullptr) return gate_sentence(*gate);
-  if (const AcceptReport* accept = acceptance_of_page(view.request)) return accept_headline(*accept);
+  const std::string title = title_of(verdict_of_page(view.request)) + ": ";
+  if (const AcceptReport* accept = acceptance_of_page(view.request)) return title + accept_details(*accept);
   const auto devices = devices_of_page(view.request);
   if (!devices) return sentence(view.request, view.tally);
   // A title has no full stop.
-  return devices->sentence.substr(0, devices->sentence.find_last_not_of('.') + 1);
+  return title + devices->sentence.substr(0, devices->sentence.find_last_not_of('.') + 1);
 }
 
 json verdict_section(const PageView& view) {
   const PageRequest& request = view.request;
   const PageRun* worst = worst_run(request);
   const PageGate* gate = gate_of_page(request);
-  const std::string_view look = look_of_page(request);
+  const std::string_view look = look_of(verdict_of_page(request));
   const int code = worst == nullptr ? kExitGreen : code_of_run(*worst);
   const auto devices = devices_of_page(request);
   const AcceptReport* accept = acceptance_of_page(request);
@@ -349,10 +337,9 @@ json verdict_section(const PageView& view) {
                                     {"ask", devices->advice},
                                     {"command", devices->command}}
                              : json()},
-          {"whys", gate == nullptr ? json() : red_sentences(*gate)},
+          {"whys", gate == nullptr ? json() : failed_rules(*gate)},
           {"code", std::to_string(code)},
-          {"meaning", accept != nullptr ? exit_words(*accept)
-                                        : code_meaning(code, verdict_of_page(request), view.tally)},
+          {"meaning", accept != nullptr ? "" : code_meaning(verdict_of_runs(request), view.tally)},
           {"accept_command", accept != nullptr ? accept->command_line : ""},
           {"ignored", ignored_files(request)},
           {"of_runs", problems_of_runs(view)},
@@ -361,21 +348,20 @@ json verdict_section(const PageView& view) {
           {"runs", view.several() ? count_text(request.runs.size(), "run") : ""},
           {"cases", count_text(view.tally.summary.planned(), "case")},
           {"simulated", simulated_notice(request)},
-          {"counts", accept != nullptr ? json() : listed(outcome_counts(view.tally))},
+          {"counts", accept != nullptr ? json() : listed(look_counts(view.tally))},
           {"share", accept != nullptr ? json() : share_of_looks(view.tally)}};
 }
 
 json bar_section(const PageView& view) {
   const PageGate* gate = gate_of_page(view.request);
   const AcceptReport* accept = acceptance_of_page(view.request);
-  const std::string_view look = look_of_page(view.request);
+  const RunVerdict verdict = verdict_of_page(view.request);
+  const std::string_view look = look_of(verdict);
   json links = json::array();
   links.push_back({{"href", "#top"},
                    {"look", look},
                    {"sign", sign_of(look)},
-                   {"text", gate != nullptr     ? gate_word(*gate)
-                            : accept != nullptr ? capitalised(to_string(accept->verdict))
-                                                : capitalised(verdict_of_page(view.request))}});
+                   {"text", gate != nullptr ? gate_title(verdict) : title_of(verdict)}});
   const auto add = [&links](const char* href, std::string_view text, auto count) {
     if (count > 0) links.push_back({{"href", href}, {"text", text}, {"strong", count}});
   };
@@ -396,20 +382,18 @@ json bar_section(const PageView& view) {
 
 json reports_section(const PageView& view) {
   if (!view.several()) return nullptr;
-  PageTable table({"Run", "Verdict", "#Cases", "#Not good", "Started", "Host", "Stack"});
+  PageTable table({"Run", "Verdict", "#Cases", "#Failed", "Started", "Host", "Stack"});
   for (std::size_t i = 0; i < view.request.runs.size(); ++i) {
     const PageRun& run = view.request.runs[i];
     const Tally tally = tally_of(view.request, view.cases, i);
     const RunPlanned& plan = run.resolved.plan;
     std::set<std::string> stacks;
     for (const Variant& variant : run.resolved.variants) stacks.insert(variant.stack);
-    const auto& accept = run.accept.report;
-    const std::string verdict = fmt::format(
-        "{} (exit {})", accept ? to_string(accept->verdict) : run.resolved.verdict, code_of_run(run));
+    const RunVerdict verdict = verdict_of_run(run);
     table.add({{{"text", plan.run_id}, {"href", run.link ? *run.link + "index.html" : ""}},
-               badge_cell(accept ? look_of_acceptance(*accept) : look_of_run(run.resolved.verdict), verdict),
+               badge_cell(look_of(verdict), fmt::format("{} (exit {})", words_of(verdict), code_of_run(run))),
                linked(tally.summary.planned(), "run=" + std::to_string(i)),
-               tally.bad,
+               tally.failed,
                time_text(plan.started),
                plan.hostname,
                joined({stacks.begin(), stacks.end()}, ", ")});
@@ -417,13 +401,13 @@ json reports_section(const PageView& view) {
   return table.view();
 }
 
-json problem_section(const PageView& view) {
+json owner_section(const PageView& view) {
   const Tally& tally = view.tally;
-  if (tally.bad == 0) return nullptr;
+  if (tally.failed + tally.not_run == 0) return nullptr;
   return json::object({{"tiles",
-                        {problem_tile(tally, Blame::kCode, "the code, or its test"),
-                         problem_tile(tally, Blame::kMachine, "a device, a driver, the host"),
-                         problem_tile(tally, Blame::kSetup, "configuration, or what stopped it")}}});
+                        {owner_tile(tally, Blame::kCode, "the code, or its test"),
+                         owner_tile(tally, Blame::kMachine, "a device, a driver, the host"),
+                         owner_tile(tally, Blame::kSetup, "configuration, or what stopped it")}}});
 }
 
 }  // namespace proctor

@@ -19,7 +19,7 @@ json gate_shape() {
   json shape = parse_json(R"({"schema_version": 1, "verdict": "", "evaluated_at": "",
     "policy": {"file": "", "sha256": "", "weakenings": [{"line": 1, "key": "", "value": "", "strict": ""}]},
     "runs": [{"journal_sha256": ""}],
-    "rules": [{"rule": "", "held": true, "limit": "", "value": "", "says": [""], "cases": [""]}],
+    "rules": [{"rule": "", "verdict": "", "limit": "", "value": "", "says": [""], "cases": [""]}],
     "cells": [{"name": "", "verdict": "", "planned": 1, "executed": 1, "runs": [""]}]})");
   shape["cells"][0]["rules"] = shape["rules"];
   return shape;
@@ -57,32 +57,32 @@ std::string mistake_in(const json& given, const json& shape, const std::string& 
   return mistake;
 }
 
-bool is_green(const json& of, std::string& mistake) {
+bool has_passed(const json& of, std::string& mistake) {
   const std::string verdict = of["verdict"];
-  if (verdict != "green" && verdict != "red") mistake = "a verdict is neither green nor red";
-  return verdict == "green";
+  if (verdict != "passed" && verdict != "failed") mistake = "a verdict is neither passed nor failed";
+  return verdict == "passed";
 }
 
-// All rules, of which those that did not hold are red.
+// All rules. Adds those that do not hold to `failed`.
 std::vector<PageGateRule> read_rules(const json& rules, const std::string& cell,
-                                     std::vector<PageGateRule>& red) {
+                                     std::vector<PageGateRule>& failed, std::string& mistake) {
   std::vector<PageGateRule> all;
   for (const json& rule : rules) {
     all.push_back({.cell = cell,
                    .rule = rule["rule"],
-                   .held = rule["held"],
+                   .holds = has_passed(rule, mistake),
                    .limit = rule["limit"],
                    .value = rule["value"],
                    .says = rule["says"],
                    .cases = rule["cases"]});
-    if (!all.back().held) red.push_back(all.back());
+    if (!all.back().holds) failed.push_back(all.back());
   }
   return all;
 }
 
 PageGate gate_of(const json& file, std::string& mistake) {
   const json& policy = file["policy"];
-  PageGate gate{.green = is_green(file, mistake),
+  PageGate gate{.passed = has_passed(file, mistake),
                 .at = file["evaluated_at"],
                 .policy = policy["file"],
                 .policy_sha256 = policy["sha256"]};
@@ -91,20 +91,21 @@ PageGate gate_of(const json& file, std::string& mistake) {
         {.line = one["line"], .key = one["key"], .value = one["value"], .strict = one["strict"]});
   }
   for (const json& run : file["runs"]) gate.journals.insert(run["journal_sha256"].get<std::string>());
-  gate.rules = read_rules(file["rules"], "", gate.red);
+  gate.rules = read_rules(file["rules"], "", gate.failed, mistake);
   for (const json& cell : file["cells"]) {
-    const std::size_t before = gate.red.size();
+    const std::size_t before = gate.failed.size();
     gate.cells.push_back({.name = cell["name"],
-                          .green = is_green(cell, mistake),
+                          .passed = has_passed(cell, mistake),
                           .planned = cell["planned"],
                           .executed = cell["executed"],
                           .runs = cell["runs"],
-                          .rules = read_rules(cell["rules"], cell["name"], gate.red)});
-    if (gate.cells.back().green != (gate.red.size() == before))
+                          .rules = read_rules(cell["rules"], cell["name"], gate.failed, mistake)});
+    if (gate.cells.back().passed != (gate.failed.size() == before))
       mistake = "the verdict of a cell is not what its rules say";
   }
   if (gate.cells.empty()) mistake = "it has no cells";
-  if (gate.green != gate.red.empty() && mistake.empty()) mistake = "its verdict is not what its rules say";
+  if (gate.passed != gate.failed.empty() && mistake.empty())
+    mistake = "its verdict is not what its rules say";
   return gate;
 }
 

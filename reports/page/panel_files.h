@@ -23,7 +23,7 @@ inline constexpr std::size_t kMostPanelFileBytes = std::size_t{32} << 20;
 struct PageGateRule {
   std::string cell{};  // "": of all runs together
   std::string rule{};
-  bool held = false;
+  bool holds = false;
   std::string limit{};
   std::string value{};
   std::vector<std::string> says{};
@@ -32,7 +32,7 @@ struct PageGateRule {
 
 struct PageGateCell {
   std::string name{};
-  bool green = false;
+  bool passed = false;
   std::size_t planned = 0;
   std::size_t executed = 0;
   std::vector<std::string> runs{};
@@ -47,7 +47,7 @@ struct PageWeakening {
 };
 
 struct PageGate {
-  bool green = false;
+  bool passed = false;
   std::string at{};
   std::string policy{};
   std::string policy_sha256{};
@@ -55,7 +55,7 @@ struct PageGate {
   std::set<std::string> journals{};  // SHA-256 of those that it judged
   std::vector<PageGateCell> cells{};
   std::vector<PageGateRule> rules{};  // of all runs together
-  std::vector<PageGateRule> red{};    // those that did not hold
+  std::vector<PageGateRule> failed{};
 };
 
 struct PageCheck {

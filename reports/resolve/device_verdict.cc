@@ -17,7 +17,7 @@
 namespace proctor {
 namespace {
 
-constexpr std::size_t kMostNamed = 3;    // bad devices in the sentence
+constexpr std::size_t kMostNamed = 3;    // unhealthy devices in the sentence
 constexpr std::size_t kMostDevices = 8;  // healthy ones
 constexpr std::size_t kEvidenceBytes = 200;
 
@@ -144,7 +144,7 @@ void add(AgainstDevices& against, const std::string& device, const std::string& 
   it.p = std::max(it.p, p);
 }
 
-// Of --each-device: by the rows that blame a device, and by those with too few attempts that one device alone fails.
+// Of --each-device: by the rows in which a device is at fault, and by those with too few attempts that one device alone fails.
 struct Rows {
   AgainstDevices blamed{};
   AgainstDevices unclear{};
@@ -232,7 +232,7 @@ Findings findings_of(const ResolvedRun& run, const Rows& rows) {
   return findings;
 }
 
-// "GPU a is bad: WHY", "2 GPUs are bad: a (WHY), b (WHY)"
+// "GPU a is unhealthy: WHY", "2 GPUs are unhealthy: a (WHY), b (WHY)"
 std::string accusation(const std::vector<Finding>& findings, std::string_view word) {
   if (findings.size() == 1)
     return fmt::format("GPU {} is {}: {}.", clean_text(findings[0].device), word, findings[0].why);
@@ -374,7 +374,7 @@ void advise(const ResolvedRun& run, const Finding& first, DeviceVerdict& verdict
   if (run.plan.sim) verdict.command += " --sim " + shell_quote(run.plan.sim->topology);
 }
 
-// Without a device that is bad or suspect, what --each-device says.
+// Without a device that is unhealthy or suspect, what --each-device says.
 std::optional<DeviceVerdict> verdict_of_rows(const Rows& rows) {
   if (!rows.scattered.empty()) {
     const ResolvedCase& test = *rows.scattered.front();
@@ -407,7 +407,7 @@ std::optional<DeviceVerdict> device_verdict(const ResolvedRun& run) {
   if (!is_proven && findings.suspect.empty()) return verdict_of_rows(rows);
   const std::vector<Finding>& shown = is_proven ? findings.bad : findings.suspect;
   DeviceVerdict verdict;
-  verdict.sentence = accusation(shown, is_proven ? "bad" : "suspect") + code_sentence(run, findings);
+  verdict.sentence = accusation(shown, is_proven ? "unhealthy" : "suspect") + code_sentence(run, findings);
   add_evidence(shown, verdict);
   if (is_proven && !findings.suspect.empty()) verdict.more.push_back(accusation(findings.suspect, "suspect"));
   add_moves(run, verdict);

@@ -90,8 +90,9 @@ MachineRun moved() {
 TEST(DeviceVerdict, NamesTheDeviceWhoseProbeFailedWhatPassedElsewhereAndWhatToDo) {
   const MachineRun run = moved().attempt("s/d", 3, kPass).end("s/d", kPass);
   const DeviceVerdict verdict = verdict_of(run);
-  EXPECT_EQ(verdict.sentence,
-            "GPU cuda-sim:2 is bad: its health probe failed after s/a. The code passed on cuda-sim:0, 1, 3.");
+  EXPECT_EQ(
+      verdict.sentence,
+      "GPU cuda-sim:2 is unhealthy: its health probe failed after s/a. The code passed on cuda-sim:0, 1, 3.");
   EXPECT_THAT(verdict.more, ElementsAre("cuda-sim:2: compare: word 4: expected 5, got 6",
                                         "s/a moved from cuda-sim:2 to cuda-sim:3 and passed there."));
   EXPECT_EQ(verdict.exit, "Exit code 75: a retry on another machine is useful.");
@@ -105,7 +106,7 @@ TEST(DeviceVerdict, NamesTheDeviceWhoseProbeFailedWhatPassedElsewhereAndWhatToDo
 TEST(DeviceVerdict, SaysThatOtherCasesFailed) {
   const DeviceVerdict verdict = verdict_of(moved().attempt("s/d", 0, kFail).end("s/d", kFail));
   EXPECT_EQ(verdict.sentence,
-            "GPU cuda-sim:2 is bad: its health probe failed after s/a. 1 other case failed.");
+            "GPU cuda-sim:2 is unhealthy: its health probe failed after s/a. 1 other case failed.");
   EXPECT_EQ(verdict.exit, "Exit code 1: a failure counts against the code.");
 }
 
@@ -118,15 +119,16 @@ TEST(DeviceVerdict, NamesADeviceThatWasLost) {
   run.attempt("s/b", 0, kPass).end("s/b", kPass);
   const DeviceVerdict verdict = verdict_of(run);
   EXPECT_EQ(verdict.sentence,
-            "GPU cuda-sim:1 is bad: it was lost after s/a. All other cases passed on cuda-sim:0.");
+            "GPU cuda-sim:1 is unhealthy: it was lost after s/a. All other cases passed on cuda-sim:0.");
   EXPECT_EQ(verdict.command, "proctor doctor");
 }
 
 TEST(DeviceVerdict, AProbeBeforeACaseNamesItSo) {
   MachineRun run({"s/a"});
   run.health(0, HealthFact::kL1Fail, "s/a", "hung").attempt("s/a", 1, kPass).end("s/a", kPass);
-  EXPECT_EQ(verdict_of(run).sentence,
-            "GPU cuda-sim:0 is bad: its health probe failed before s/a. The code passed on cuda-sim:1.");
+  EXPECT_EQ(
+      verdict_of(run).sentence,
+      "GPU cuda-sim:0 is unhealthy: its health probe failed before s/a. The code passed on cuda-sim:1.");
   EXPECT_EQ(verdict_of(run).exit, "Exit code 0: every case passed on another device.");
 }
 
@@ -153,10 +155,10 @@ TEST(DeviceVerdict, AProbeThatPassesAfterAResetWithdrawsTheLoss) {
 TEST(DeviceVerdict, NamesSeveralBadDevices) {
   MachineRun run({"s/a"});
   run.health(0, HealthFact::kL1Fail, "s/a", "hung").health(2, HealthFact::kLost, "s/a", "gone");
-  EXPECT_EQ(
-      verdict_of(run.attempt("s/a", 1, kPass).end("s/a", kPass)).sentence,
-      "2 GPUs are bad: cuda-sim:0 (its health probe failed before s/a), cuda-sim:2 (it was lost before s/a). "
-      "The code passed on cuda-sim:1.");
+  EXPECT_EQ(verdict_of(run.attempt("s/a", 1, kPass).end("s/a", kPass)).sentence,
+            "2 GPUs are unhealthy: cuda-sim:0 (its health probe failed before s/a), cuda-sim:2 (it was lost "
+            "before s/a). "
+            "The code passed on cuda-sim:1.");
 }
 
 // ---- --each-device ----
@@ -174,9 +176,10 @@ MachineRun on_each_device(int repeats, int bad_device, const std::vector<std::st
 }
 
 TEST(DeviceVerdict, EachDeviceNamesTheOneThatFailsBeyondChanceWithP) {
-  EXPECT_EQ(verdict_of(on_each_device(5, 2)).sentence,
-            "GPU cuda-sim:2 is bad: s/a failed there 5 of 5 times, and 0 of 15 times elsewhere (p = 6e-05). "
-            "The code passed on cuda-sim:0, 1, 3.");
+  EXPECT_EQ(
+      verdict_of(on_each_device(5, 2)).sentence,
+      "GPU cuda-sim:2 is unhealthy: s/a failed there 5 of 5 times, and 0 of 15 times elsewhere (p = 6e-05). "
+      "The code passed on cuda-sim:0, 1, 3.");
   EXPECT_EQ(on_each_device(5, 2).resolved().exit_code, 75);
   EXPECT_THAT(verdict_of(on_each_device(5, 2, {"s/a", "s/b"})).sentence,
               HasSubstr("2 cases fail there more often than chance explains (p = 6e-05 or less)."));
@@ -206,8 +209,9 @@ TEST(DeviceVerdict, CountsTheCasesThatOneDeviceCouldNotRun) {
   run.end("s/a", kPass, {Mark::kDeviceSuspect}).end("s/b", kPass).end("s/c", kPass);
   const ResolvedRun resolved = run.resolved();
   const DeviceVerdict verdict = verdict_of(resolved);
-  EXPECT_EQ(verdict.sentence,
-            "GPU cuda-sim:2 is bad: its health probe failed after s/a. The code passed on cuda-sim:0, 1, 3.");
+  EXPECT_EQ(
+      verdict.sentence,
+      "GPU cuda-sim:2 is unhealthy: its health probe failed after s/a. The code passed on cuda-sim:0, 1, 3.");
   EXPECT_THAT(verdict.more, Contains("2 cases were not run on cuda-sim:2."));
   EXPECT_THAT(resolved.cases[1].not_tried, ElementsAre("cuda-sim:2"));
   EXPECT_THAT(resolved.cases[0].not_tried, IsEmpty());
@@ -221,7 +225,7 @@ TEST(DeviceVerdict, ADeviceThatCouldRunNoCaseMakesTheRunRedAndIsAProblem) {
   const ResolvedRun resolved = run.end("s/a", kPass).resolved();
   EXPECT_EQ(resolved.exit_code, 75);
   ASSERT_EQ(resolved.problems.size(), 1u);
-  EXPECT_THAT(resolved.problems[0].message, HasSubstr("GPU cuda-sim:2 is bad"));
+  EXPECT_THAT(resolved.problems[0].message, HasSubstr("GPU cuda-sim:2 is unhealthy"));
 }
 
 TEST(DeviceVerdict, CountsTheCasesForWhichNoDeviceWasLeft) {
@@ -229,8 +233,9 @@ TEST(DeviceVerdict, CountsTheCasesForWhichNoDeviceWasLeft) {
   run.attempt("s/a", 0, kFail).suspect("s/a", 0).health(0, HealthFact::kL1Fail, "s/a", "hung");
   run.end("s/a", kUnhealthy).end("s/b", kUnhealthy).end("s/c", kUnhealthy);
   const DeviceVerdict verdict = verdict_of(run);
-  EXPECT_EQ(verdict.sentence,
-            "GPU cuda-sim:0 is bad: its health probe failed after s/a. No case passed on another device.");
+  EXPECT_EQ(
+      verdict.sentence,
+      "GPU cuda-sim:0 is unhealthy: its health probe failed after s/a. No case passed on another device.");
   EXPECT_THAT(verdict.more, Contains("3 cases have no result: no other device was left."));
 }
 

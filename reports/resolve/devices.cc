@@ -202,12 +202,12 @@ std::string conclusion(const DeviceRow& row) {
         return fmt::format("{}: found unhealthy after the case failed there{}", fmt::join(row.sick, "+"),
                            fails_elsewhere(row) ? "; it fails elsewhere too" : "");
       }
-      return fmt::format("{}: it fails there more often than luck explains (p = {:.1g}){}",
+      return fmt::format("{}: it fails there more often than chance explains (p = {:.1g}){}",
                          fmt::join(row.devices, "+"), row.p,
                          fails_elsewhere(row) ? ", and elsewhere too" : "");
     case Suspect::kUnclear:
       if (row.counts.size() < 2) return "unclear: it ran on one device only";
-      return fmt::format("unclear: luck would do it too (p = {:.2g}); repeat it more often", row.p);
+      return fmt::format("unclear: chance can explain it (p = {:.2g}); repeat it more often", row.p);
   }
   return "";
 }
@@ -221,8 +221,8 @@ std::string device_table(const ResolvedRun& run) {
     several |= row.counts.size() > 1;
     text += clean_text(test.planned.id) + '\n';
     for (const auto& [device, count] : row.counts) {
-      text +=
-          fmt::format("  {:<40} {:>5} of {:<5} bad\n", clean_text(device), count.bad, count.bad + count.good);
+      text += fmt::format("  {:<40} {:>5} of {:<5} failed\n", clean_text(device), count.bad,
+                          count.bad + count.good);
     }
     text += "  -> " + clean_text(conclusion(row)) + '\n';
   }

@@ -1,8 +1,8 @@
-// Whether the code or a device is to blame.
+// Whether the code or a device is at fault.
 //
-// Of one case (DeviceRow): a device is blamed if the case failed on it and fails there more often than elsewhere, by more
+// Of one case (DeviceRow): a device is at fault if the case failed on it and fails there more often than elsewhere, by more
 // than chance explains: Fisher's exact test, one-sided, on the table (bad, good) x (this device, all others), with the bound
-// 0.01. A device that was found unhealthy after an attempt is blamed whatever the numbers are.
+// 0.01. A device that was found unhealthy after an attempt is at fault whatever the numbers are.
 //
 // Over all cases (DeviceShare): a device stands out by the same test over pairs of a case and a device, so that the retries
 // of one bad case are not taken for more evidence. The bound, 0.01, is shared among the devices. Of attempts that had

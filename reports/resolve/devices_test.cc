@@ -114,9 +114,9 @@ TEST(DeviceTable, WhatWasNotExecutedCountsForNothing) {
 TEST(DeviceTable, TextNamesEachDeviceAndTheConclusion) {
   EXPECT_EQ(device_table(model_with({{"a", 0, 25}, {"b", 25, 0}})),
             "memory.xpu/A.B\n"
-            "  a                                            0 of 25    bad\n"
-            "  b                                           25 of 25    bad\n"
-            "  -> b: it fails there more often than luck explains (p = 8e-15)\n");
+            "  a                                            0 of 25    failed\n"
+            "  b                                           25 of 25    failed\n"
+            "  -> b: it fails there more often than chance explains (p = 8e-15)\n");
   EXPECT_EQ(device_table(model_with({{"a", 3, 2}})), "") << "one device is no table";
 }
 

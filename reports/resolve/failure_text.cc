@@ -189,7 +189,7 @@ std::string with_cause(std::string problem, const Diagnosis* diagnosis) {
   return cause.empty() ? problem : problem + " · " + cause;
 }
 
-// Of a case that was bad first and then good: the bad attempt answers.
+// Of a case that failed and then passed: the failed attempt answers.
 Answers answers_of_flaky(const ResolvedCase& test, const Attempt& bad, const std::string& run_dir) {
   const Diagnosis* diagnosis = bad.end && bad.end->diagnosis ? &*bad.end->diagnosis : nullptr;
   const Blame of_verdict = passed_after_retry(bad) ? Blame::kCode : blame_of(verdict_of(bad));
@@ -215,7 +215,7 @@ Answers answers_of(const ResolvedCase& test, const std::string& run_dir) {
   Answers answers;
   answers.problem = with_cause(problem_text(test), diagnosis);
   answers.next = is_crash ? next_of_crash(test) : next_text(diagnosis);
-  answers.what = clean_text(to_string(test.verdict)) + ": " + test.headline;
+  answers.what = clean_text(readable(test.verdict)) + ": " + test.headline;
   if (const std::string note = note_text(test); !note.empty()) answers.what += "; " + note;
   answers.evidence = evidence_text(test);
   answers.core = core_text(attempt, run_dir);
@@ -233,8 +233,8 @@ std::string note_text(const ResolvedCase& test) {
 std::string flaky_attempts_text(const ResolvedCase& test) {
   const Attempt* bad = test.telling;
   if (bad == nullptr || !test.flaky) return "";
-  const std::string was = clean_text(to_string(verdict_of(*bad)));
-  const std::string is = clean_text(to_string(test.verdict));
+  const std::string was = clean_text(readable(verdict_of(*bad)));
+  const std::string is = clean_text(readable(test.verdict));
   if (passed_after_retry(*bad)) return fmt::format("{} only when its framework ran it again", is);
   if (bad->confirmed_alone) return fmt::format("{} in a shared process, {} alone", was, is);
   return fmt::format("{} at attempt {}, {} at the last", was, bad->start.attempt, is);
@@ -242,7 +242,7 @@ std::string flaky_attempts_text(const ResolvedCase& test) {
 
 std::string summarize_failure(const ResolvedCase& test, const std::string& run_dir) {
   const Answers answers = answers_of(test, run_dir);
-  return line("whose problem:", answers.problem) + line_if_any("next:", answers.next) +
+  return line("owner:", answers.problem) + line_if_any("next:", answers.next) +
          line("what:", one_line(answers.what, 4 * kLineBytes)) + line_if_any("on:", test.devices_text) +
          answers.evidence + line_if_any("core:", answers.core) + line("rerun:", answers.rerun) +
          line("where to look:", answers.where);
@@ -251,7 +251,7 @@ std::string summarize_failure(const ResolvedCase& test, const std::string& run_d
 std::string answers_below_message(const ResolvedCase& test, const std::string& run_dir) {
   const Answers answers = answers_of(test, run_dir);
   return line("where to look:", answers.where) + line_if_any("on:", test.devices_text) +
-         line("rerun:", answers.rerun) + line("whose problem:", answers.problem) +
+         line("rerun:", answers.rerun) + line("owner:", answers.problem) +
          line_if_any("next:", answers.next) + answers.evidence + line_if_any("core:", answers.core);
 }
 
@@ -346,12 +346,12 @@ std::string describe(const ResolvedRun& run, const ResolvedCase& test, const Ver
   return one_line(clean_text(text), kHeadlineBytes);
 }
 
-// Of a case that was bad on one device and good on another one.
+// Of a case that failed on one device and passed on another one.
 std::string suspicion_text(const ResolvedCase& test) {
   const Attempt* bad = test.telling;
   if (bad == nullptr) return "its device is suspect";
-  const std::string text = fmt::format("{} on {}{}, and good on another device; there: {}",
-                                       to_string(verdict_of(*bad)), fmt::join(bad->start.devices, "+"),
+  const std::string text = fmt::format("{} on {}{}, and passed on another device; first: {}",
+                                       readable(verdict_of(*bad)), fmt::join(bad->start.devices, "+"),
                                        is_suspect(*bad) ? ", which was found unhealthy" : "", bad->headline);
   return one_line(clean_text(text), kHeadlineBytes);
 }
@@ -359,10 +359,11 @@ std::string suspicion_text(const ResolvedCase& test) {
 }  // namespace
 
 std::string leak_text(const Termination& termination) {
-  if (termination.signal_sent != 0 || termination.strays.empty()) return "";
+  if (termination.signal_sent != 0 || termination.leaked_processes.empty()) return "";
   std::string text;
-  for (const Stray& stray : termination.strays)
-    text += fmt::format("{}process {} ({})", text.empty() ? "" : ", ", stray.pid, clean_text(stray.command));
+  for (const LeakedProcess& leaked : termination.leaked_processes)
+    text +=
+        fmt::format("{}process {} ({})", text.empty() ? "" : ", ", leaked.pid, clean_text(leaked.command));
   const std::size_t cases = termination.left_by.size();
   if (cases == 0) return text;
   text += fmt::format("; by one of the {} cases of its process: ", cases);

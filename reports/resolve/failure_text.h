@@ -1,4 +1,4 @@
-// What people read about one outcome. Every red answers first whose problem it is, what happened, how to run
+// What people read about one outcome. Every failure states its owner, what happened, how to run
 // it again and where to look. The text is for people and may change; programs read the verdict.
 //
 // What happened to a case and in each of its attempts, in one line.
@@ -25,7 +25,7 @@ std::vector<CaseFact> facts_of(const ResolvedCase& test);
 // "the stack under test: Level Zero driver 26.31"; "" where nobody is known, and for a test, which its id names.
 std::string culprit_text(const ResolvedCase& test);
 
-// "code (the stack under test: Level Zero driver 26.31)"; "nobody (interrupted)" of a case that was cut short.
+// "code (the stack under test: Level Zero driver 26.31)"; "none (interrupted)" of a case that was cut short.
 std::string problem_text(const ResolvedCase& test);
 
 // "device_lost (xid:79): NVRM: Xid ..." in one line, or "" when it would only repeat the outcome.

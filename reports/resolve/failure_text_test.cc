@@ -20,11 +20,11 @@ TEST(ExplainFailure, ACommandThatGotNoDeviceIsTheMachines) {
   RunPlanned plan = plan_of({planned("pytest/pytest", "command")});
   const CaseEnded skipped = concluded("pytest/pytest", {Outcome::kSkip, Reason::kNoDevice});
   const ResolvedRun suite = resolved_of({plan, skipped});
-  EXPECT_THAT(summarize_failure(suite.cases[0]), HasSubstr("whose problem: nobody"));
+  EXPECT_THAT(summarize_failure(suite.cases[0]), HasSubstr("owner:         none"));
   EXPECT_EQ(where_to_look(suite.cases[0], "out/1"), "out/1/journal.jsonl");
   plan.exec = true;
   const ResolvedRun exec = resolved_of({plan, skipped});
-  EXPECT_THAT(summarize_failure(exec.cases[0]), HasSubstr("whose problem: machine"));
+  EXPECT_THAT(summarize_failure(exec.cases[0]), HasSubstr("owner:         machine"));
   EXPECT_THAT(where_to_look(exec.cases[0]), HasSubstr("proctor doctor"));
 }
 
@@ -84,10 +84,11 @@ TEST(ExplainFailure, OfAProgramThatDidNotStartTheCommandIsToBeLookedAt) {
 
 TEST(Leak, NamesProcessesAndWhoMayHaveLeftThem) {
   AttemptEnded leaky = ended("s/a", {Outcome::kFail, Reason::kLeaky});
-  leaky.termination.strays = {{7, "sleep 600"}, {8, "x"}};
+  leaky.termination.leaked_processes = {{7, "sleep 600"}, {8, "x"}};
   EXPECT_EQ(leak_text(leaky.termination), "process 7 (sleep 600), process 8 (x)");
-  EXPECT_EQ(headline_of(leaky),
-            "good, but it left something behind, and leaks = \"fail\": process 7 (sleep 600), process 8 (x)");
+  EXPECT_EQ(
+      headline_of(leaky),
+      "passed, but it left something behind, and leaks = \"fail\": process 7 (sleep 600), process 8 (x)");
   leaky.termination.left_by = {"s/a", "s/b"};
   EXPECT_THAT(leak_text(leaky.termination), HasSubstr("; by one of the 2 cases of its process: s/a, s/b"));
   leaky.termination.left_by.resize(11, "s/c");
@@ -129,7 +130,7 @@ TEST(Explain, GivesTheFourAnswers) {
       resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
   EXPECT_EQ(
       summarize_failure(run.cases[0]),
-      "whose problem: code\n"
+      "owner:         code\n"
       "what:          fail: read back 0x00\n"
       "on:            xpu:0000:03:00.0 (Card)\n"
       "rerun:         proctor run memory --backend xpu --devices xpu:0000:03:00.0 --case memory.xpu/A.B\n"
@@ -151,7 +152,7 @@ TEST(Explain, OfAFlakyCaseTheBadAttemptAnswers) {
   EXPECT_TRUE(run.cases[0].flaky);
   const std::string text = summarize_failure(run.cases[0], "out/1");
   EXPECT_THAT(text, ::testing::StartsWith(
-                        "whose problem: code\nwhat:          fail(exit:3) at attempt 1, pass at the "
+                        "owner:         code\nwhat:          fail · exit code 3 at attempt 1, pass at the "
                         "last: the card was not there\n"));
   EXPECT_THAT(text, HasSubstr("where to look: a.py:7 · out/1/logs/0123456789abcdef.1.log\n"));
 }
@@ -165,7 +166,7 @@ TEST(Explain, OfAFlakyAttemptTheFailedTryAnswers) {
                                        concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky})});
   const std::string text = summarize_failure(run.cases[0], "out/1");
   EXPECT_THAT(text,
-              ::testing::StartsWith("whose problem: code\nwhat:          pass only when its framework ran "
+              ::testing::StartsWith("owner:         code\nwhat:          pass only when its framework ran "
                                     "it again: the card was not there\n"));
   EXPECT_THAT(text, HasSubstr("where to look: a.py:7 · out/1/logs/0123456789abcdef.1.log\n"));
 }
@@ -192,7 +193,7 @@ TEST(Explain, ShowsTheEvidenceOfALimit) {
       resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), late});
   EXPECT_EQ(
       summarize_failure(run.cases[0]),
-      "whose problem: code\n"
+      "owner:         code\n"
       "what:          timeout: still running after 1 min 00 s, its time limit\n"
       "on:            xpu:0000:03:00.0 (Card)\n"
       "evidence:      python3 (pid 9): state D\n"
@@ -213,10 +214,10 @@ TEST(Explain, SaysTheCauseAndWhatToDoInTwoLines) {
   const ResolvedRun run =
       resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), lost});
   EXPECT_THAT(summarize_failure(run.cases[0]),
-              ::testing::StartsWith("whose problem: machine · device_lost (xid:79, also cuda:719): NVRM: Xid "
+              ::testing::StartsWith("owner:         machine · device_lost (xid:79, also cuda:719): NVRM: Xid "
                                     "(PCI:0000:03:00): 79, GPU has fallen off the bus.\n"
                                     "next:          Reboot the node.\n"
-                                    "what:          device_lost(device:xpu:0000:03:00.0): "));
+                                    "what:          device_lost · device:xpu:0000:03:00.0: "));
 }
 
 TEST(Explain, ADiagnosisDecidesWhoseProblemItIs) {
@@ -240,7 +241,7 @@ TEST(Explain, APlainFailureNeedsNoSecondLine) {
                                .next = "Look at the first failed expectation."};
   const ResolvedRun run =
       resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
-  EXPECT_THAT(summarize_failure(run.cases[0]), ::testing::StartsWith("whose problem: code\nwhat: "));
+  EXPECT_THAT(summarize_failure(run.cases[0]), ::testing::StartsWith("owner:         code\nwhat: "));
 }
 
 TEST(Explain, TheProblemHasAName) {
@@ -253,14 +254,14 @@ TEST(Explain, TheProblemHasAName) {
     return text.substr(0, text.find('\n'));
   };
   EXPECT_EQ(words_of(Blame::kCode, {"driver", "Level Zero driver", "26.31"}),
-            "whose problem: code (the stack under test: Level Zero driver 26.31)");
+            "owner:         code (the stack under test: Level Zero driver 26.31)");
   EXPECT_EQ(words_of(Blame::kCode, {"library", "gloo", ""}),
-            "whose problem: code (the stack under test: gloo)");
+            "owner:         code (the stack under test: gloo)");
   EXPECT_EQ(words_of(Blame::kMachine, {"driver", "CUDA driver", "580"}),
-            "whose problem: machine (the driver: CUDA driver 580)");
+            "owner:         machine (the driver: CUDA driver 580)");
   EXPECT_EQ(words_of(Blame::kMachine, {"device", "NVIDIA H100 PCIe", ""}),
-            "whose problem: machine (the device: NVIDIA H100 PCIe)");
-  EXPECT_EQ(words_of(Blame::kCode, {"test", "unit", "0123456789abcdef"}), "whose problem: code")
+            "owner:         machine (the device: NVIDIA H100 PCIe)");
+  EXPECT_EQ(words_of(Blame::kCode, {"test", "unit", "0123456789abcdef"}), "owner:         code")
       << "the case's id names it";
 }
 

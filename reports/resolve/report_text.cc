@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "harness/base/clock.h"
 #include "harness/base/number_text.h"
 #include "harness/base/text.h"
+#include "harness/journal/outcome_meaning.h"
 
 namespace proctor {
 
@@ -26,13 +29,79 @@ std::string failures_text(const ResolvedRun& run) {
   return text;
 }
 
-std::string outcomes_text(const Summary& summary) {
-  std::string text = thousands(summary.planned()) + " planned";
+namespace {
+
+// The kernel logged an error of a device.
+bool has_logged_errors(const ResolvedRun& run) {
+  return std::ranges::any_of(
+      run.health, [](const DeviceHealth& health) { return health.what == HealthFact::kKernelLog; });
+}
+
+std::string incomplete_text(const ResolvedRun& run) {
+  if (!run.open_skips.empty()) return "tests were skipped, see above";
+  const bool is_short = run.summary.executed() < run.plan.rules.min_executed;
+  return "something planned was not run, or nothing was" + (is_short ? "; " + shortage_text(run) : "");
+}
+
+std::string interruption_text(const ResolvedRun& run) {
+  if (run.stop_signal != 0) return "stopped by " + signal_words(std::to_string(run.stop_signal));
+  return run.stop ? "stopped: " + run.stop->reason.text() : "the runner was killed";
+}
+
+// What follows the verdict; "" for nothing.
+std::string verdict_details(const ResolvedRun& run, RunVerdict verdict) {
+  switch (verdict) {
+    case RunVerdict::kPassed:
+      return has_logged_errors(run) ? "every case passed, but a device is suspect" : "";
+    case RunVerdict::kFailed:
+      if (run.failures.failed > 0 || !run.flaky_cases.allowed) return failures_text(run);
+      return run.exit_code == kExitIncomplete ? incomplete_text(run) : "";
+    case RunVerdict::kMachineFailed:
+      return "retry on another machine";
+    case RunVerdict::kIncomplete:
+      return incomplete_text(run);
+    case RunVerdict::kInterrupted:
+      return interruption_text(run);
+  }
+  return "";
+}
+
+}  // namespace
+
+RunVerdict verdict_of(const ResolvedRun& run, int shell_code) {
+  if (shell_code == run.shell_exit_code) return run.verdict;
+  return shell_code == kExitMachine ? RunVerdict::kMachineFailed : RunVerdict::kFailed;
+}
+
+std::string verdict_text(const ResolvedRun& run, int shell_code) {
+  const RunVerdict verdict = verdict_of(run, shell_code);
+  const std::string details = verdict_details(run, verdict);
+  return headline(verdict) + (details.empty() ? "" : ": " + details);
+}
+
+std::string_view counted_as(const ResolvedCase& test) {
+  switch (test.standing) {
+    case Standing::kPassing:
+      return test.flaky ? "flaky" : "passed";
+    case Standing::kFailing:
+      return "failed";
+    case Standing::kExpected:
+      return "known";
+    case Standing::kUnrun:
+      break;
+  }
+  return test.verdict.outcome == Outcome::kSkip ? "skipped" : "notrun";
+}
+
+std::string outcomes_text(const ResolvedRun& run) {
+  std::map<std::string_view, std::size_t> counts;
+  for (const ResolvedCase& test : run.cases) ++counts[counted_as(test)];
+  std::string text = thousands(run.summary.planned()) + " planned";
   std::string_view before = ": ";
-  for (const Outcome outcome : kAllOutcomes) {
-    if (summary[outcome] == 0) continue;
-    text += fmt::format("{}{} {}", before, thousands(summary[outcome]), to_string(outcome));
-    before = ", ";
+  for (const std::string_view word : {"passed", "failed", "flaky", "known", "skipped", "notrun"}) {
+    if (!counts.contains(word)) continue;
+    text += fmt::format("{}{} {}", std::exchange(before, ", "), thousands(counts[word]),
+                        word == "notrun" ? "not run" : word);
   }
   return text;
 }
@@ -81,7 +150,7 @@ std::string words_text(const std::vector<std::string>& words) {
   return text;
 }
 
-// What people look for; a clock alone tells nobody anything.
+// What people look for; a clock alone is of no use.
 std::string figure_text(const TelemetryFigure& figure) {
   if (figure.name == "throttle") return figure.seen.empty() ? "" : "held back by " + words_text(figure.seen);
   if (figure.name == "cpu_time") return figure.delta ? fmt::format("{:.1f} s CPU", *figure.delta) : "";

@@ -18,8 +18,15 @@ namespace proctor {
 // failed or was flaky.
 std::string failures_text(const ResolvedRun& run);
 
-// "2,000 planned: 1,953 pass, 40 fail, 5 crash".
-std::string outcomes_text(const Summary& summary);
+// The verdict of a shell's exit code, which a lost report or CTest may have changed, and what follows it:
+// "FAILED: 3 of 4 cases failed, with 2 causes".
+RunVerdict verdict_of(const ResolvedRun& run, int shell_code);
+std::string verdict_text(const ResolvedRun& run, int shell_code);
+
+// As which of these the tables of reports count a case: "passed", "failed", "flaky", "known", "skipped", "notrun".
+std::string_view counted_as(const ResolvedCase& test);
+// "2,000 planned: 1,953 passed, 45 failed, 2 not run".
+std::string outcomes_text(const ResolvedRun& run);
 
 // "1 of 3 planned cases executed, at least 2 wanted"; "" where enough were executed.
 std::string shortage_text(const ResolvedRun& run);
@@ -29,7 +36,7 @@ std::string below_checkout(const RunPlanned& plan, const std::string& file);
 
 // "2026-01-31T12:00:00Z", a moment that there is, and nothing else.
 bool is_utc_stamp(std::string_view text);
-// As many parts as `run --shard` makes of a plan; a journal that says more is believed by nobody.
+// As many parts as `run --shard` makes of a plan; a journal that says more is not valid.
 inline constexpr int kMostShardsOfAPlan = 10'000;
 // Whether it is one of so many.
 bool is_shard_number(const PlannedShard& shard);

@@ -44,7 +44,7 @@ constexpr std::array kOptions = {
     Option{"--label", true, Role::kSelection},     Option{"--tag", true, Role::kSelection},
     Option{"--shard", true, Role::kShard},         Option{"--min-executed", true, Role::kWholeRun},
     Option{"--deadline", true, Role::kClock},      Option{"--devices", true, Role::kDevices},
-    Option{"--pin", true, Role::kDevices},         Option{"--rest-of", true, Role::kRest}};
+    Option{"--pin", true, Role::kDevices},         Option{"--remaining-of", true, Role::kRest}};
 
 // The variables by which a caller hides devices, as the stack of a run names them.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kMasks = {

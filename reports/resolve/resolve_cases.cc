@@ -109,7 +109,7 @@ std::int64_t duration_of(const ResolvedCase& test) {
   return sum;
 }
 
-// ---- whose problem it is ----
+// ---- owner ----
 
 Blame problem_of(const RunPlanned& plan, const ResolvedCase& test) {
   if (test.moved) return Blame::kMachine;

@@ -159,7 +159,7 @@ struct ResolvedCase {
   Standing standing = Standing::kUnrun;
   Marks marks{};                  // of its end and its attempts: sorted, each once
   bool bad = false;               // its verdict is, for a case of its kind
-  bool flaky = false;             // bad first and then good, with the mark `flaky`
+  bool flaky = false;             // failed and then passed, with the mark `flaky`
   bool moved = false;             // bad on one device, and good on another: its first device is the cause
   bool simulated = false;         // it proves nothing about hardware
   bool is_new = false;            // the history has no earlier failure of it
@@ -167,7 +167,7 @@ struct ResolvedCase {
   bool of_exec = false;           // the command of `proctor exec`
   bool fails_only_after_others = false;  // it fails only after the cases that ran before it in its process
   bool changes_device = false;           // `moved`, and not a case of --each-device, which has all devices
-  Blame problem = Blame::kNobody;        // whose problem it is
+  Blame problem = Blame::kNobody;        // the owner of the failure
   std::int64_t duration_ms = 0;          // of all its attempts
   // The attempt that shows the verdict: the last one with its outcome, else the last bad one, else the last one. It is null
   // if nothing was started.

@@ -34,7 +34,7 @@ TEST(PackedTest, TelemetryAndVariablesComeBackAsTheyWere) {
                      "why"}};
   telemetry.devices = {{"cuda:GPU-1", telemetry.host}, {"cuda:GPU-2", {}}};
   std::vector<EnvironmentVariable> environment = {{"CUDA_VISIBLE_DEVICES", "", "proctor"},
-                                                  {"ZE_AFFINITY_MASK", {}, "nobody"},
+                                                  {"ZE_AFFINITY_MASK", {}, "none"},
                                                   {std::string("a\0b", 3), "\xff", ""}};
   for (int i = 0; i < 200; ++i)
     environment.push_back({"N" + std::to_string(i), "v", "caller"});  // numbers of two bytes

@@ -57,8 +57,8 @@ struct SuiteSum {
 struct CauseGroup {
   std::vector<const ResolvedCase*> cases{};  // new failures first, then as planned
   bool is_new = false;                       // each case is a new failure
-  bool is_flaky = false;                     // the cases were bad and then good
-  bool is_moved = false;                     // the cases were bad on one device, and good on another
+  bool is_flaky = false;                     // the cases failed and then passed
+  bool is_moved = false;                     // the cases failed on one device, and passed on another
 };
 
 // Cases and causes are counted apart: a sentence names which of them it means.
@@ -90,7 +90,7 @@ inline constexpr std::string_view kRunDirectory = "RUN_DIRECTORY";
 
 // The result about the devices of the run: the first line of console, page and summary (device_verdict.h).
 struct DeviceVerdict {
-  // "GPU cuda-sim:2 is bad: its health probe failed after s/a. The code passed on cuda-sim:0, 1, 3."
+  // "GPU cuda-sim:2 is unhealthy: its health probe failed after s/a. The code passed on cuda-sim:0, 1, 3."
   std::string sentence{};
   std::vector<std::string> more{};  // one sentence each: evidence, what moved, what was not run
   std::string exit{};               // what the exit code means
@@ -100,7 +100,7 @@ struct DeviceVerdict {
   std::string command_in(const std::string& run_dir) const;
 };
 
-// Cases that were bad first and then good, with the mark `flaky`.
+// Cases that failed and then passed, with the mark `flaky`.
 struct FlakyCases {
   int count = 0;
   bool allowed = true;   // the policy of the run allows that many
@@ -130,7 +130,7 @@ struct KnownFailureUse {
 std::string days_left_words(int days);  // "3 days left", "the last day", "expired 1 day before"
 
 // The plan of which a run has a part: a shard (`run --shard`), or what other runs of it left (`run --resume`,
-// `plan --rest`).
+// `plan --remaining`).
 struct WholePlan {
   std::string plan{};         // the digest of its file (PlannedShard::plan); "" of a plan that is no file
   std::string plan_digest{};  // digest_of_plan() of its cases
@@ -181,17 +181,16 @@ struct ResolvedRun {
   std::vector<KnownFailureUse> known_failures{};  // as long as the list
   WholePlan whole_plan{};
   FlakyCases flaky_cases{};
-  bool red_by_flaky_alone = false;  // nothing else makes the run red
   // Skips that leave open whether the tests of a suite pass on a device, and those that --fail-on-skip does not allow: a
   // sentence each, without a full stop, that names the option to add.
   std::vector<std::string> open_skips{};
   int least_executed = 0;  // cases that had to be executed (run_end.h)
   ExecEnd exec_end{};      // of `proctor exec`
   int exit_code = kExitIncomplete;
-  int exit_code_so_far = kExitIncomplete;   // as if the run ended now
-  int ending_signal = 0;                    // by which the runner ends itself after the reports; 0: none
-  int shell_exit_code = kExitIncomplete;    // the status that a shell gets
-  std::string_view verdict = "incomplete";  // "green", "red", "machine", "incomplete" or "interrupted"
+  int exit_code_so_far = kExitIncomplete;  // as if the run ended now
+  int ending_signal = 0;                   // by which the runner ends itself after the reports; 0: none
+  int shell_exit_code = kExitIncomplete;   // the status that a shell gets
+  RunVerdict verdict = RunVerdict::kIncomplete;
   std::vector<RunProblem> problems{};
   std::map<std::string, RerunLine> rerun_lines{};
 

@@ -22,10 +22,11 @@ bool unkillable(const ResolvedCase& test) {
   });
 }
 
-RunCode run_code_of(const RunPlanned& plan, const ResolvedCase& test) {
-  const RunCode code = meaning_of(test.verdict, test.planned.kind).run;
-  const bool by_devices = code == RunCode::kRed && plan.rules.each_device && test.fault_of_devices;
-  return by_devices ? RunCode::kMachine : code;
+// Of a run with this case alone.
+RunVerdict verdict_by(const RunPlanned& plan, const ResolvedCase& test) {
+  const RunVerdict verdict = meaning_of(test.verdict, test.planned.kind).run;
+  const bool by_devices = verdict == RunVerdict::kFailed && plan.rules.each_device && test.fault_of_devices;
+  return by_devices ? RunVerdict::kMachineFailed : verdict;
 }
 
 constexpr std::string_view kOurKind = "proctor";
@@ -128,29 +129,21 @@ std::vector<std::string> open_skips(const ResolvedRun& run) {
 // ---- the exit code ----
 
 int exit_code_so_far(const ResolvedRun& run) {
-  bool red = !run.flaky_cases.allowed || run.warned_of(WarningCode::kPartRefused);
+  bool failed = !run.flaky_cases.allowed || run.warned_of(WarningCode::kPartRefused);
   bool machine = run.warned_of_machine();
   bool incomplete = (!run.plan.no_device_for.empty() && !run.plan.rules.allow_no_device) ||
                     run.warned_of(WarningCode::kPartIncomplete) || !run.open_skips.empty();
   for (const ResolvedCase& test : run.cases) {
-    const RunCode code = run_code_of(run.plan, test);
-    red = red || code == RunCode::kRed;
-    machine = machine || code == RunCode::kMachine || unkillable(test) ||
+    const RunVerdict verdict = verdict_by(run.plan, test);
+    failed = failed || verdict == RunVerdict::kFailed;
+    machine = machine || verdict == RunVerdict::kMachineFailed || unkillable(test) ||
               has_mark(test.marks, Mark::kDeviceSuspect) || !test.not_tried.empty();
-    incomplete = incomplete || code == RunCode::kIncomplete;
+    incomplete = incomplete || verdict == RunVerdict::kIncomplete;
   }
-  if (red) return kExitRed;
+  if (failed) return kExitRed;
   if (machine) return kExitMachine;
   if (incomplete || run.summary.executed() < run.least_executed) return kExitIncomplete;
   return kExitGreen;
-}
-
-bool is_red_by_flaky_alone(const ResolvedRun& run) {
-  const auto is_red = [&run](const ResolvedCase& test) {
-    return run_code_of(run.plan, test) == RunCode::kRed;
-  };
-  return !run.flaky_cases.allowed && !run.warned_of(WarningCode::kPartRefused) &&
-         std::ranges::none_of(run.cases, is_red);
 }
 
 int shell_exit_code(const ResolvedRun& run) {
@@ -158,17 +151,18 @@ int shell_exit_code(const ResolvedRun& run) {
   return run.plan.exec ? run.exec_end.code : run.exit_code;
 }
 
-std::string_view verdict_of_run(const ResolvedRun& run) {
+RunVerdict verdict_of_run(const ResolvedRun& run) {
+  using enum RunVerdict;
   const int code = run.shell_exit_code;
   const bool exec = run.plan.exec;
   const bool as_told = exec && code == kExitGreen;  // a server that was asked to end
-  if (run.stop_signal != 0 && !as_told) return "interrupted";
-  if (code == kExitMachine) return "machine";
+  if (run.stop_signal != 0 && !as_told) return kInterrupted;
+  if (code == kExitMachine) return kMachineFailed;
   const bool cut_short = !run.ended || (run.stop && run.stop->reason == StopCause::kParentDied);
-  const bool red = exec ? code != kExitGreen : code == kExitRed;
-  if (red && !(exec && cut_short)) return "red";
-  if (cut_short) return "interrupted";
-  return code == kExitIncomplete ? "incomplete" : "green";
+  const bool failed = exec ? code != kExitGreen : code == kExitRed;
+  if (failed && !(exec && cut_short)) return kFailed;
+  if (cut_short) return kInterrupted;
+  return code == kExitIncomplete ? kIncomplete : kPassed;
 }
 
 // ---- exec ----
@@ -312,7 +306,6 @@ void resolve_exit_code(ResolvedRun& run) {
   run.open_skips = open_skips(run);
   run.exit_code_so_far = exit_code_so_far(run);
   run.exit_code = run.exit_code_so_far == kExitGreen && !run.ended ? kExitIncomplete : run.exit_code_so_far;
-  run.red_by_flaky_alone = is_red_by_flaky_alone(run);
   if (run.plan.exec) {
     run.exec_end = exec_end(run);
     run.exec_end.is_own = is_own_end(end_of(run));
@@ -332,14 +325,14 @@ RunProblem interruption(const ResolvedRun& run) {
 void resolve_problems(ResolvedRun& run) {
   const int code = run.shell_exit_code;
   std::vector<RunProblem> problems;
-  if (code != kExitGreen && run.verdict == "interrupted") problems.push_back(interruption(run));
+  if (code != kExitGreen && run.verdict == RunVerdict::kInterrupted) problems.push_back(interruption(run));
   add_shortage(run, problems);
   add_chance(run, problems);
   add_machine(run, problems);
-  const bool bad_case = std::ranges::any_of(run.cases, &ResolvedCase::bad);
-  if (problems.empty() && !bad_case && code != kExitGreen) {
+  const bool failed_case = std::ranges::any_of(run.cases, &ResolvedCase::bad);
+  if (problems.empty() && !failed_case && code != kExitGreen) {
     problems.push_back({std::string(kUnexplained), fmt::format("Exit code {}", code),
-                        "No case of its own explains it: see the warnings and the job summary."});
+                        "No single case explains it: see the warnings and the job summary."});
   }
   run.problems = std::move(problems);
 }

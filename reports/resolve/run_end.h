@@ -1,4 +1,4 @@
-// How a run ends: its exit code, and what makes it something else than green and is no case.
+// How a run ends: its exit code, and why it did not pass although no case failed.
 //
 // The exit code is the first of these that applies (harness/journal/outcome_meaning.h, docs/reference/outcomes.md):
 //   1   fail, crash, timeout, stall, xpass of a `proctor`-kind case, an error that another machine would have as
@@ -16,11 +16,11 @@
 // That of `proctor exec` is the first of these that applies (docs/reference/exec.md):
 //
 //   unkillable process, device lost, no device       75   the machine: retry elsewhere
-//   time limit, stall limit, --deadline              124  we ended it
+//   time limit, stall limit, --deadline              124  Proctor ended it
 //   not found                                        127
 //   not executable                                   126
 //   no process could be made (EAGAIN, ENOMEM, ...)   75
-//   guard lost, no end recorded                      125  we failed
+//   guard lost, no end recorded                      125  Proctor failed
 //   a server (--ready-regex) told to end, and did    0    by that signal, or with 0 after it
 //   stopped by a signal, killed after the grace      that signal
 //   ended by a signal                                that signal
@@ -38,9 +38,9 @@ namespace proctor {
 // Sets the exit code and all that it follows from: flaky cases, skips, the least number of executed cases.
 void resolve_exit_code(ResolvedRun& run);
 
-// Call it after resolve_device_verdict(). Sets ResolvedRun::problems: at least one where the exit code is not 0 and no case
-// is bad. Every format that CI systems read shows each of them as an error of the suite `proctor.run`, so that no report is
-// green where the exit code is not.
+// Call it after resolve_device_verdict(). Sets ResolvedRun::problems: at least one if the exit code is not 0 and no case
+// failed. Every format that CI systems read shows each of them as an error of the suite `proctor.run`, so that no report
+// passes if the run did not.
 void resolve_problems(ResolvedRun& run);
 
 inline constexpr std::string_view kRunSuite = "proctor.run";

@@ -208,7 +208,7 @@ TEST(ExitCode, AStackOrAJournalThatChangedIsTheMachines) {
           .exit_code;
     };
     EXPECT_EQ(code(Outcome::kPass), 75) << to_string(changed);
-    EXPECT_EQ(code(Outcome::kFail), 1) << "the code's red comes first";
+    EXPECT_EQ(code(Outcome::kFail), 1) << "a failure of the code comes first";
   }
 }
 
@@ -284,13 +284,13 @@ TEST(ExitCode, ARunWithoutAnEndIsIncompleteWhateverItsCasesSay) {
                              concluded("s/a", {Outcome::kPass, ""})};
   ResolvedRun run = resolved_of(good);
   EXPECT_EQ(run.exit_code, 3);
-  EXPECT_EQ(run.verdict, "interrupted");
+  EXPECT_EQ(run.verdict, RunVerdict::kInterrupted);
   EXPECT_FALSE(is_green_in_junit(run));
-  EXPECT_THAT(summary_markdown(run), ::testing::Not(::testing::HasSubstr("GREEN")));
+  EXPECT_THAT(summary_markdown(run), ::testing::Not(::testing::HasSubstr("PASSED")));
   good.emplace_back(RunEnded{"2026-01-31T12:00:01Z", 1000});
   run = resolved_of(good);
   EXPECT_EQ(run.exit_code, 0);
-  EXPECT_EQ(run.verdict, "green");
+  EXPECT_EQ(run.verdict, RunVerdict::kPassed);
   EXPECT_TRUE(is_green_in_junit(run));
 }
 

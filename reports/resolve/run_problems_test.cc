@@ -106,7 +106,7 @@ TEST(RunProblems, ASuspectDeviceIsNamedWithItsCase) {
        concluded("s/a", kPassed), RunEnded{"x", 1}});
   ASSERT_THAT(names_of(run), ElementsAre("device_suspect"));
   EXPECT_THAT(run.problems[0].message,
-              HasSubstr("s/a: fail(exit:1) on xpu:0000:03:00.0, which was found unhealthy"));
+              HasSubstr("s/a: fail · exit code 1 on xpu:0000:03:00.0, which was found unhealthy"));
 }
 
 TEST(RunProblems, AFileWithoutARunIsRed) {

@@ -35,7 +35,7 @@ struct CaseResult {
   Verdict verdict{};
   Standing standing = Standing::kUnrun;
   int attempts = 0;
-  bool flaky = false;  // bad first and then good, and no device is to blame
+  bool flaky = false;  // failed and then passed, and no device is at fault
   std::int64_t duration_ms = 0;
   std::string device{};  // that of the attempt which tells most; several are joined by '+'
   std::vector<Measure> measures{};
@@ -72,7 +72,7 @@ struct RunResults {
   std::vector<TestedProgram> programs{};
   std::vector<UsedDevice> devices{};
   int exit_code = 0;
-  std::string verdict{};  // run_verdict()
+  RunVerdict verdict = RunVerdict::kIncomplete;
   bool simulated = false;
   bool complete = false;  // its runner has said all
   std::vector<Variant> variants{};

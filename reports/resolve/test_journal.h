@@ -21,7 +21,7 @@ CaseEnded concluded(const std::string& id, Verdict verdict, Marks marks = {});
 ResolvedRun resolved_of(const std::vector<Event>& events);
 std::string journal_text(const std::vector<Event>& events);
 
-// A journal with every outcome, and with attempts, retries, output, failures, strays, measures, marks and
+// A journal with every outcome, and with attempts, retries, output, failures, leaked_processes, measures, marks and
 // difficult text.
 std::vector<Event> rich_journal();
 

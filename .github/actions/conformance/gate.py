@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The verdict of conformance.yml with a policy: `proctor gate` judges the reports of all shards.
 
-The verdict is green only if the gate is green, each job has passed, and each shard has a report. This is needed because
+The verdict is `passed` only if the gate passes, each job has passed, and each shard has a report. This is needed because
 GitHub counts a skipped job as passed, and a journal does not contain the result of its job. Input: the environment.
 Output: gate/ with gate.json, gate.md, the statement and the page; the history with these runs; `verdict` and
 `keep-history` in GITHUB_OUTPUT; the job's summary.
@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path, PurePosixPath
 
-VERDICTS = {0: "green", 1: "red", 2: "refused"}
+VERDICTS = {0: "passed", 1: "failed", 2: "refused"}
 SUMMARY_LIMIT = 1_000_000  # GitHub drops the whole summary of a step above 1 MiB, without an error
 KEPT = "90d"  # the default retention of an artifact
 HISTORY_SECONDS = 600  # time limit: the file is not trusted, and must not delay the verdict
@@ -105,7 +105,7 @@ class History:
         self.file = Path(os.environ["RUNNER_TEMP"]) / "history" / "history.sqlite"
         self.state, self.said = os.environ["HISTORY_STATE"], os.environ["HISTORY_SAID"]
         if not self.state:
-            self.state, self.said = "unknown", "nobody has looked for one"
+            self.state, self.said = "unknown", "no step looked for one"
         elif self.state == "found" and not self.file.exists():
             self.state, self.said = "unknown", "the newest one was found, and could not be downloaded"
         elif self.state == "found":
@@ -157,7 +157,7 @@ def make_page(directories, history, out):
 
 
 def write_summary(problems, refusal, history, out):
-    parts = ["# Red, whatever else is said\n\n" + "".join(f"* {problem}\n" for problem in problems)] if problems else []
+    parts = ["# Gate: FAILED, whatever else this page says\n\n" + "".join(f"* {problem}\n" for problem in problems)] if problems else []
     if refusal:
         parts.append("# Gate: refused\n\n" + "".join(f"    {line}\n" for line in refusal.splitlines()))
     if history and (out / "gate.md").exists():
@@ -187,13 +187,13 @@ def judge_all(out):
         code, refusal = judge(policy, directories, history, out)
     if not refusal and directories:
         if entries := history.unproven(out):
-            problems.append("without a history nobody knows whether each known failure is still one: " + ", ".join(entries))
+            problems.append("without a history it is unknown whether each known failure is still one: " + ", ".join(entries))
         if not make_page(directories, history, out):
             problems.append("the page of this verdict could not be made")
     if refusal:
         error("Gate refused", refusal)
     elif code and not problems:
-        error("Gate red", f"{policy} is not satisfied: the summary of this job says by which rule, cell and case")
+        error("Gate failed", f"{policy} is not satisfied: the summary of this job says by which rule, cell and case")
     for problem in problems:
         error("Not released", problem)
     if history.said:

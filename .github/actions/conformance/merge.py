@@ -14,8 +14,8 @@ from pathlib import Path
 
 from gate import directories_of, error, stacks_of
 
-WORST = ("green", "incomplete", "interrupted", "machine", "red")
-VERDICTS = {0: "green", 1: "red", 2: "incomplete", 3: "incomplete", 75: "machine"}  # of exit codes
+WORST = ("passed", "incomplete", "interrupted", "machine_failed", "failed")
+VERDICTS = {0: "passed", 1: "failed", 2: "incomplete", 3: "incomplete", 75: "machine_failed"}  # of exit codes
 
 
 def proves_device(stack, report):
@@ -71,4 +71,4 @@ if __name__ == "__main__":
     verdict, proven = main()
     with open(os.environ["GITHUB_OUTPUT"], "a", encoding="utf-8") as output:
         output.write(f"verdict={verdict}\nproven={' '.join(proven)}\n")
-    sys.exit(verdict != "green")
+    sys.exit(verdict != "passed")

@@ -20,8 +20,7 @@ def row(rule):
     if rule["source"].startswith("https://"):
         name = f"[{name}]({rule['source']})"
     becomes = f" The outcome becomes `{rule['becomes']}`." if "becomes" in rule else ""
-    cause = rule["problem"].replace("set-up", "setup")
-    return f"| {name} | `{rule['class']}` | {cause} | {rule['severity']} | {text(rule['next'])}{becomes} |\n"
+    return f"| {name} | `{rule['class']}` | {rule['owner']} | {rule['severity']} | {text(rule['next'])}{becomes} |\n"
 
 
 def markdown(rules):
@@ -30,6 +29,6 @@ def markdown(rules):
         raise ValueError("rules.toml: a rule above the first heading")
     out = [HEAD]
     for heading, body in zip(sections[::2], sections[1::2]):
-        out.append(f"\n## {heading}\n\n| rule | class | cause | severity | next step |\n| --- | --- | --- | --- | --- |\n")
+        out.append(f"\n## {heading}\n\n| rule | class | owner | severity | next step |\n| --- | --- | --- | --- | --- |\n")
         out += [row(rule) for rule in tomllib.loads(body)["rule"]]
     return "".join(out)

@@ -94,7 +94,7 @@ std::string duration_column(std::int64_t ms) {
 }
 
 std::string reason_in_brackets(const Verdict& verdict) {
-  return verdict.reason.empty() ? "" : "  (" + clean_text(verdict.reason.text()) + ")";
+  return verdict.reason.empty() ? "" : "  (" + clean_text(readable_reason(verdict)) + ")";
 }
 
 std::string containment_text(const ContainmentInfo& containment) {
@@ -444,7 +444,7 @@ void Console::show_block(const CauseGroup& group) {
   const Verdict verdict = test.verdict;
   const bool flaky = test.flaky;
   print("");
-  const std::string word = flaky ? "flaky" : group.is_moved ? "moved" : to_string(verdict);
+  const std::string word = flaky ? "flaky" : group.is_moved ? "moved" : clean_text(readable(verdict));
   const std::string past = alike.size() == 1 ? past_text(test) : age_of(group);
   const bool is_good = flaky || group.is_moved;
   print((is_good ? paint(kYellow, word) : painted(verdict, word)) + "  " + clean_text(test.planned.id) +
@@ -533,8 +533,7 @@ void Console::finish(const ResolvedRun& run, int shell_code, const Result<void>&
     print(i == 0 ? paint(kRed, clean_text(about_devices[i])) : clean_text(about_devices[i]));
   if (options_.ending) show_failed(groups);
   if (const auto& flaky = run.flaky_cases; flaky.count > 0) print(flaky_line(run, flaky));
-  print(outcomes_text(run.summary) + repeats_text(run) + " · " +
-        human_duration(Milliseconds(run.elapsed_ms)) +
+  print(outcomes_text(run) + repeats_text(run) + " · " + human_duration(Milliseconds(run.elapsed_ms)) +
         (run.simulated ? " · simulated: no evidence about hardware" : ""));
   const std::string reports = options_.page ? "page: " + from_here("index.html")
                                             : "results: " + clean_text(run_dir_from_here_) +
@@ -543,7 +542,7 @@ void Console::finish(const ResolvedRun& run, int shell_code, const Result<void>&
                  : paint(kRed, "reports are missing") + "; the journal is in " + clean_text(run_dir_));
   if (options_.ending)
     print(paint(shell_code == kExitGreen ? kGreen : kRed,
-                fmt::format("exit {} ({})", shell_code, verdict_words(run, shell_code))));
+                fmt::format("exit {} ({})", shell_code, verdict_text(run, shell_code))));
   output_.drain(run.stop ? kHastyDrainLimit : kDrainLimit);
 }
 

@@ -80,7 +80,7 @@ void ConsoleOutput::add(std::string_view text) {
   flush(0);
   if (pending_.size() > kMaxPending) {
     pending_.erase(0, pending_.size() - kMaxPending);
-    lose("nobody reads it");
+    lose("no program reads it");
   }
 }
 
@@ -88,7 +88,7 @@ void ConsoleOutput::drain(Milliseconds limit) {
   auto give_up = Clock::now() + limit;
   while (!dead_ && !pending_.empty()) {
     const auto left = std::chrono::duration_cast<Milliseconds>(give_up - Clock::now());
-    if (left.count() <= 0 || (is_in_a_hurry_ && is_in_a_hurry_())) return lose("nobody reads it");
+    if (left.count() <= 0 || (is_in_a_hurry_ && is_in_a_hurry_())) return lose("no program reads it");
     const std::size_t before = pending_.size();
     flush(static_cast<int>(std::min(left, kLookAgain).count()));
     if (pending_.size() < before) give_up = Clock::now() + limit;

@@ -62,24 +62,6 @@ FailedLine failed_line(const ResolvedCase& test) {
   return line;
 }
 
-std::string incomplete_words(const ResolvedRun& run) {
-  if (!run.open_skips.empty()) return "INCOMPLETE: tests were skipped, see above";
-  const bool is_short = run.summary.executed() < run.plan.rules.min_executed;
-  return "INCOMPLETE: something planned was not run, or nothing was" +
-         (is_short ? "; " + shortage_text(run) : "");
-}
-
-std::string red_words(const ResolvedRun& run) {
-  if (run.failures.failed > 0 || !run.flaky_cases.allowed) return failures_text(run);
-  return run.exit_code == kExitIncomplete ? incomplete_words(run) : "FAILED";
-}
-
-// The kernel logged an error of a device.
-bool has_logged_errors(const ResolvedRun& run) {
-  return std::ranges::any_of(
-      run.health, [](const DeviceHealth& health) { return health.what == HealthFact::kKernelLog; });
-}
-
 }  // namespace
 
 std::vector<CauseGroup> failing_groups(const ResolvedRun& run) {
@@ -124,23 +106,6 @@ std::vector<std::string> device_lines(const ResolvedRun& run, const std::string&
   const std::string command = code_or_device_command(run.plan, run_dir);
   if (!lines.empty() && !command.empty()) lines.push_back("Code or device? " + command);
   return lines;
-}
-
-std::string verdict_words(const ResolvedRun& run, int shell_code) {
-  switch (shell_code) {
-    case kExitGreen:
-      return has_logged_errors(run) ? "every case passed, but a device is suspect" : "all good";
-    case kExitRed:
-      return red_words(run);
-    case kExitUsage:
-      return "refused";
-    case kExitIncomplete:
-      return incomplete_words(run);
-    case kExitMachine:
-      return "the machine failed: retry on another machine";
-    default:
-      return shell_code > 128 ? "stopped by signal " + std::to_string(shell_code - 128) : "unknown";
-  }
 }
 
 namespace {

@@ -1,5 +1,5 @@
 // The end of a run on the console: one line per case that failed, new ones first, what the devices say of them, how to
-// run them again, and the verdict in words. Also the words of one failed case, which the console prints when it fails.
+// run them again. Also the words of one failed case, which the console prints when it fails.
 #pragma once
 
 #include <string>
@@ -35,9 +35,6 @@ std::string past_text(const ResolvedCase& test);
 // What is wrong with a device and what to do (reports/resolve/device_verdict.h), or whether the devices may be the cause, and
 // the command that shows it; empty if nothing points to one. The first lines of the end.
 std::vector<std::string> device_lines(const ResolvedRun& run, const std::string& run_dir);
-
-// What the exit code means for this run: "45 of 2,000 cases failed, with 10 causes".
-std::string verdict_words(const ResolvedRun& run, int shell_code);
 
 // The message of the case, whole, with its line breaks, then what was expected and what came; clean and bounded.
 std::vector<std::string> message_lines(const ResolvedCase& test);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/journal/outcome_meaning.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/test_journal.h"
 
 namespace proctor::cli {
@@ -133,8 +134,9 @@ std::vector<Event> moved_case() {
 TEST(DeviceLines, ABadDeviceIsTheFirstLine) {
   const auto lines = device_lines(resolved_of(moved_case()), "out");
   ASSERT_FALSE(lines.empty());
-  EXPECT_EQ(lines[0],
-            "GPU xpu:0000:03:00.0 is bad: its health probe failed after s/a. The code passed on xpu:other.");
+  EXPECT_EQ(
+      lines[0],
+      "GPU xpu:0000:03:00.0 is unhealthy: its health probe failed after s/a. The code passed on xpu:other.");
   EXPECT_EQ(lines.back(),
             "  Drain the node, then test the device: proctor accept --devices xpu:0000:03:00.0");
 }
@@ -161,27 +163,40 @@ TEST(FailedLines, NeverSayPassOfACaseThatWasNotRun) {
   EXPECT_EQ(lines[0].word, "NOTRUN");
 }
 
-TEST(VerdictWords, CountFailuresAndCauses) {
+TEST(VerdictText, CountsFailuresAndCauses) {
   std::vector<Event> events = {plan_on({"s/a", "s/b", "s/c", "s/d"}, {kDevice})};
   add_failing(events, "s/a", "bad", "a.cc", 1);
   add_failing(events, "s/b", "bad", "a.cc", 1);
   add_failing(events, "s/c", "bad", "a.cc", 2);
   events.push_back(started("s/d"));
-  EXPECT_EQ(verdict_words(resolved_of(events), kExitRed), "3 of 4 cases failed, with 2 causes")
+  EXPECT_EQ(verdict_text(resolved_of(events), kExitRed), "FAILED: 3 of 4 cases failed, with 2 causes")
       << "s/d was cut short";
-  EXPECT_THAT(verdict_words(resolved_of(events), kExitIncomplete), HasSubstr("INCOMPLETE"));
-  EXPECT_EQ(verdict_words(resolved_of(events), kExitGreen), "all good");
-  EXPECT_EQ(verdict_words(resolved_of(events), 130), "stopped by signal 2");
+  EXPECT_EQ(verdict_text(resolved_of(events), kExitMachine), "MACHINE FAILED: retry on another machine")
+      << "a report is lost";
 }
 
-TEST(VerdictWords, ARunThatIsRedByFlakyCasesAloneSaysSo) {
+TEST(VerdictText, BeginsWithTheHeadline) {
+  const auto text = [](std::vector<Event> events) {
+    events.insert(events.begin(), plan_on({"s/a"}, {kDevice}));
+    const ResolvedRun run = resolved_of(events);
+    return verdict_text(run, run.shell_exit_code);
+  };
+  const std::vector<Event> passed = {started("s/a"), ended("s/a", {Outcome::kPass, ""}),
+                                     concluded("s/a", {Outcome::kPass, ""}), RunEnded{"x", 1}};
+  EXPECT_EQ(text(passed), "PASSED");
+  EXPECT_EQ(text({}), "INTERRUPTED: the runner was killed");
+  EXPECT_THAT(text({concluded("s/a", {Outcome::kNotrun, Reason::kBudget}), RunEnded{"x", 1}}),
+              HasSubstr("INCOMPLETE: something planned was not run"));
+}
+
+TEST(VerdictText, ARunThatFailsByFlakyCasesAloneSaysSo) {
   std::vector<Event> events = {plan_on({"s/a", "s/b"}, {kDevice})};
   add_failing(events, "s/a", "not yet", "a.cc", 1);
   events.push_back(started("s/a", 2));
   events.push_back(ended("s/a", {Outcome::kPass, ""}, 2));
   events.push_back(concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky}));
   const ResolvedRun run = resolved_of(events);
-  EXPECT_EQ(verdict_words(run, kExitRed), "1 case was flaky: failed, then passed");
+  EXPECT_EQ(verdict_text(run, run.shell_exit_code), "FAILED: 1 case was flaky: failed, then passed");
   const auto lines = failed_lines(failing_groups(run));
   ASSERT_THAT(lines, SizeIs(1));
   EXPECT_EQ(lines[0].word, "FLAKY");

@@ -114,7 +114,7 @@ struct CareSetup {
   DeviceRules* rules = nullptr;  // none: a device under suspicion cannot be examined
   // Each device is examined before its first case, also without a doubt: the report then says that it computes.
   bool prove = false;
-  // Devices that `proctor accept` rejected are used: they are judged again.
+  // Devices that failed in `proctor accept` are used: they are tested again.
   bool retest = false;
 };
 

@@ -17,8 +17,8 @@
 
 namespace proctor {
 
-// The reason of a device that `proctor accept` rejected: only a run that accepts it uses it, and clears it.
-inline constexpr const char* kRejected = "rejected";
+// The reason of a device that failed in `proctor accept`: only an acceptance uses it, and clears it if the device passes.
+inline constexpr const char* kFailedAcceptance = "failed_acceptance";
 
 struct DrainedDevice {
   std::string device;    // "xpu:0000:03:00.0"

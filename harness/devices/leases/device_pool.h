@@ -34,7 +34,7 @@ struct DeviceWish {
 class DevicePool {
  public:
   // `leases` is where the devices are leased from other runs; none if no other run can see them. `run` is the
-  // id of this run. `retest`: devices that `proctor accept` rejected are given all the same.
+  // id of this run. `retest`: devices that failed in `proctor accept` are given all the same.
   explicit DevicePool(std::vector<PoolDevice> devices, std::optional<LeaseDirectory> leases = {},
                       std::string run = {}, bool retest = false);
 

@@ -242,7 +242,7 @@ void RunningAttempt::abandon() {
   if (!cases_.open()) return;
   ProcessEnd end;
   end.cause = EndCause::kStopped;
-  end.termination = {.signal_sent = 9, .forced = true, .unreapable = true, .strays = {}};
+  end.termination = {.signal_sent = 9, .forced = true, .unreapable = true, .leaked_processes = {}};
   end.started = cases_.open()->started;
   end.leader_ended = end.ended = Clock::now();
   if (by_.ranks) cases_.replace_child(by_.ranks->merged());

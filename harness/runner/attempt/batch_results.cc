@@ -87,7 +87,8 @@ void BatchResults::process_ended(const ProcessEnd& end, const CaseTracker& cases
   const std::string unreadable = read_file(result_file);
   if (!all_ended_) {
     if (!file_.empty()) refuse("wrote results before it printed that it had run all cases");
-    if (!end.termination.strays.empty()) refuse("left processes when it ended in the middle of its cases");
+    if (!end.termination.leaked_processes.empty())
+      refuse("left processes when it ended in the middle of its cases");
     return;
   }
   refuse(unreadable.empty() ? disagreement(*end.exit_code, cases) : unreadable);

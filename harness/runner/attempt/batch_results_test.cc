@@ -67,12 +67,13 @@ class BatchResultsTest : public testing::Test {
   }
 
   // Ends the process. Returns why its program runs no several cases in a process, or "".
-  std::string end(std::optional<int> code, EndCause cause = EndCause::kExited, bool strays = false) {
+  std::string end(std::optional<int> code, EndCause cause = EndCause::kExited,
+                  bool leaked_processes = false) {
     ProcessEnd end;
     end.cause = cause;
     end.exit_code = code;
     if (!code) end.exit_signal = 11;
-    if (strays) end.termination.strays.push_back({.pid = 1, .command = "sleep"});
+    if (leaked_processes) end.termination.leaked_processes.push_back({.pid = 1, .command = "sleep"});
     results_->process_ended(end, *tracker_, file_);
     return results_->is_refused() ? results_->warning().text : "";
   }
@@ -192,7 +193,7 @@ TEST_F(BatchResultsTest, NoResultCountsWhereTheFileAndTheOutputDisagree) {
 
 TEST_F(BatchResultsTest, ProcessesThatAreLeftInMidCaseMayHavePrintedTheLines) {
   print(begin_of("A") + end_of("A") + begin_of("B"));
-  EXPECT_THAT(end(0, EndCause::kExited, /*strays=*/true), HasSubstr("left processes"));
+  EXPECT_THAT(end(0, EndCause::kExited, /*leaked_processes=*/true), HasSubstr("left processes"));
 }
 
 TEST_F(BatchResultsTest, LinesOfOtherCasesAreNone) {

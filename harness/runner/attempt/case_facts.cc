@@ -34,16 +34,16 @@ bool hung_after_its_end(const CaseFacts& facts) {
 }
 
 bool is_leaky(const ProcessEnd& end) {
-  return end.cause == EndCause::kExited && !end.termination.strays.empty();
+  return end.cause == EndCause::kExited && !end.termination.leaked_processes.empty();
 }
 
 // If several cases ran, the case that started the leaked process is not known.
 bool is_left_by_one(const CaseTracker& cases) { return cases.begun().size() <= 1; }
 
-std::string stray_text(const std::vector<Stray>& strays) {
+std::string leaked_text(const std::vector<LeakedProcess>& leaked_processes) {
   std::vector<std::string> texts;
-  for (const Stray& stray : strays)
-    texts.push_back(fmt::format("process {} ({})", stray.pid, clean_text(stray.command)));
+  for (const LeakedProcess& leaked : leaked_processes)
+    texts.push_back(fmt::format("process {} ({})", leaked.pid, clean_text(leaked.command)));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
@@ -212,8 +212,8 @@ std::vector<Warning> warnings_of(const ProcessEnd& end, const CaseTracker& cases
     warnings.push_back({WarningCode::kSharedLeak,
                         fmt::format("the process that ended with {} left {} behind, killed now: any of its "
                                     "{} cases may have started {}",
-                                    case_id, stray_text(termination.strays), cases.begun().size(),
-                                    termination.strays.size() == 1 ? "it" : "them")});
+                                    case_id, leaked_text(termination.leaked_processes), cases.begun().size(),
+                                    termination.leaked_processes.size() == 1 ? "it" : "them")});
   if (frozen >= FrozenTime::kNotable)
     warnings.push_back(Warning{WarningCode::kFrozen,
                                "the runner did not run for " + human_duration(frozen) +

@@ -19,7 +19,8 @@ bool is_unexplained(int code, const AttemptPlan& plan, const CaseTracker& cases)
 
 std::string unexplained_exit(const ProcessEnd& end, const AttemptPlan& plan, const CaseTracker& cases) {
   if (!cases.open()->reported)
-    return end.termination.strays.empty() ? "" : "left processes when it ended in the middle of a case";
+    return end.termination.leaked_processes.empty() ? ""
+                                                    : "left processes when it ended in the middle of a case";
   if (end.exit_signal) return fmt::format("was ended by signal {} after the end of a case", *end.exit_signal);
   if (!end.exit_code || !is_unexplained(*end.exit_code, plan, cases)) return {};
   return fmt::format("exited with {}, which none of its cases explains", *end.exit_code);

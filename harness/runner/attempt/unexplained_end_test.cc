@@ -86,7 +86,7 @@ TEST_F(UnexplainedEndTest, TheCaseInWhichTheProcessEndedExplainsTheEnd) {
 TEST_F(UnexplainedEndTest, ProcessesLeftInTheMiddleOfACaseMayHaveReported) {
   end_.exit_code.reset();
   end_.exit_signal = 6;
-  end_.termination.strays = {{.pid = 7, .command = "t"}};
+  end_.termination.leaked_processes = {{.pid = 7, .command = "t"}};
   EXPECT_THAT(why("pass", ""), HasSubstr("left processes when it ended in the middle"));
   end_.exit_signal.reset();
   end_.exit_code = 0;

@@ -130,9 +130,9 @@ def looks(directory, started):
 
     plain = Tab(started, hostile, scripts=False)
     words = plain.inner_text("body")
-    for said in ("is bad: it was lost in", "Exit code", "Causes", "was not written", "--case"):
+    for said in ("is unhealthy: it was lost in", "Exit code", "Causes", "was not written", "--case"):
         check(said in words, "without scripts it does not say", said, words[:3000])
-    check(plain.locator("#plain .row").count() == 8, "bad cases without scripts")
+    check(plain.locator("#plain .row").count() == 8, "failed cases without scripts")
     check(not plain.locator("#explorer").is_visible(), "an empty list is shown")
     plain.fits("without scripts")
     plain.close()
@@ -208,11 +208,11 @@ def works(directory, started):
     tab.select_option("#f-suite", "kernels.xpu")
     of_suite = sum(journals.case_of(i)[0] == "kernels.xpu" for i in range(10_000))
     check(tab.status().startswith(f"{of_suite:,} of") and all(one.startswith("kernels.xpu/") for one in tab.ids()), tab.status())
-    tab.select_option("#f-problem", "machine")
+    tab.select_option("#f-owner", "machine")
     machine = tab.status()
     tab.select_option("#f-suite", "")
     check(tab.status() == "40 of 10,000 cases", machine, tab.status())
-    tab.select_option("#f-problem", "")
+    tab.select_option("#f-owner", "")
     tab.select_option("#f-mark", "slow")
     check(tab.status().startswith("11 of"), tab.status())
     tab.select_option("#f-mark", "")
@@ -291,7 +291,7 @@ def first_screen(directory, started):
     page = made(directory, "first", 300, bad_percent=2, flaky=(3, 4))
     for width, scheme in ((1280, "light"), (400, "dark")):
         tab = Tab(started, page, viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce")
-        check(tab.title().startswith("GPU xpu:0000:06:00.0 is bad: it was lost in"), tab.title())
+        check(tab.title().startswith("Failed: GPU xpu:0000:06:00.0 is unhealthy: it was lost in"), tab.title())
         tab.fits(f"the first screen, {width} pixels wide")
         tab.axe(f"the first screen, {width} pixels wide, {scheme}")
         for name in ("causes", "cases", "devices"):
@@ -309,7 +309,7 @@ def first_screen(directory, started):
         tab.locator(".chip.flaky").click()
         check(tab.status() == "2 of 300 cases" and tab.url.endswith("#look=flaky"), tab.status(), tab.url)
         check(tab.locator(".port .row .badge.flaky").count() == 2, "flaky rows")
-        tab.open("#look=bad")
+        tab.open("#look=failed")
         check(":" in tab.locator("#row-1 .side").inner_text(), "no device beside", tab.locator("#row-1").inner_text())
         tab.close()
     print("ok the first screen")
@@ -329,7 +329,7 @@ def past(directory, started):
     tab.get_by_label("new only").check()
     check("new=1" in tab.url and " of 300" in tab.status(), tab.status())
     tab.open("#outcome=fail&sort=age")
-    check("bad for 3 runs" in tab.locator("#row-0 .side").inner_text(), tab.locator("#row-0").inner_text())
+    check("failing for 3 runs" in tab.locator("#row-0 .side").inner_text(), tab.locator("#row-0").inner_text())
     tab.locator("#row-0").click()
     tab.wait_for_selector("dialog[open] .chart svg")
     check(tab.locator("dialog .chart g").count() == 3, "outcomes in the chart")
@@ -355,11 +355,11 @@ def past(directory, started):
 
 def panels(directory, started):
     """What a gate said of a run, and what the suites cover."""
-    rule = {"limit": "0 cases", "value": "9 cases", "says": ["9 cases failed"], "rule": "failures", "held": False,
+    rule = {"limit": "0 cases", "value": "9 cases", "says": ["9 cases failed"], "rule": "failures", "verdict": "failed",
             "cases": [f"memory.xpu/<b>{i}</b>" for i in range(90)]}
-    gate = {"schema_version": 1, "verdict": "red", "evaluated_at": "2026-01-31T12:00:00Z", "runs": [], "rules": [{**rule, "held": True}],
+    gate = {"schema_version": 1, "verdict": "failed", "evaluated_at": "2026-01-31T12:00:00Z", "runs": [], "rules": [{**rule, "verdict": "passed"}],
             "policy": {"file": "gate.toml", "sha256": "a" * 64, "weakenings": [{"line": 3, "key": "hardware", "value": "false", "strict": "true"}]},
-            "cells": [{"name": "memory.xpu", "verdict": "red", "planned": 300, "executed": 300, "runs": ["day3"], "rules": [rule]}]}
+            "cells": [{"name": "memory.xpu", "verdict": "failed", "planned": 300, "executed": 300, "runs": ["day3"], "rules": [rule]}]}
     (directory / "gate.json").write_text(json.dumps(gate))
     (directory / "coverage.json").write_text(proctor("list", "--coverage", "--json", "--sim", "xpu:1x1"))
     out = directory / "pages/panels.html"
@@ -510,7 +510,7 @@ def take_screenshots(page, started, target):
     for name, options, address in (
             ("page", {"viewport": {"width": 1200, "height": 860}}, ""),
             ("page-case", {"viewport": {"width": 1200, "height": 860}}, "#case=attention/test_attention.py::test_matches_reference[bf16-8]"),
-            ("page-list", {"viewport": {"width": 1200, "height": 860}, "color_scheme": "dark"}, "#look=bad")):
+            ("page-list", {"viewport": {"width": 1200, "height": 860}, "color_scheme": "dark"}, "#look=failed")):
         tab = Tab(started, page, address, reduced_motion="reduce", **options)
         tab.wait_for_timeout(300)
         tab.screenshot(path=target / f"{name}.png")

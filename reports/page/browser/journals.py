@@ -29,7 +29,7 @@ HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=al
 def plan(cases, day, driver):
     return {"v": 1, "type": "run_planned", "run_id": f"202601{day:02}T120000Z-ab12cd", "started": f"2026-01-{day:02}T12:00:00Z",
             "proctor_version": "0.1.0", "command_line": ["proctor", "run", "--out", "out"], "directory": "/home/user/project",
-            "hostname": "gpu-07", "plan_digest": "a" * 64, "filters": [], "shard": None, "rest": None,
+            "hostname": "gpu-07", "plan_digest": "a" * 64, "filters": [], "shard": None, "remaining": None,
             "containment": {"layer": "cgroup"}, "sim": None, "jobs": 6, "min_executed": 0, "fail_on_skip": "", "strict": False,
             "exec": False, "vendors_here": [], "no_device_for": "", "no_device_by": "", "each_device": False, "flaky_passes": False,
             "flaky_budget": 0, "allow_no_device": False, "stress_ms": 0, "exclusion": None, "subject": {}, "suites": [],

@@ -27,9 +27,20 @@ PAGE = """# Made up
 | --- | --- |
 | `harness/runner/attempt/{run,case}` | a run has cases, and a case knows its run |
 """
+# A citation may have any words, and so may a literal of two words.
+CHECK = """constexpr const char* kSource = "NVIDIA, who tells it all";
+PROCTOR_CHECK(Copy, IsByteExact, "M1", kSource, kGate, {}) {
+  PROCTOR_CHECK_EACH(kAll, A, B, "M1", "what it tells us, " "or not", kWarn) {}
+  f("it tells", "{} tells", R"(a line that tells it)");
+  step("given a copy of a buffer");
+  expect_true(ok, "the copy is complete");
+  expect_true(ok, "fragments of a text " + name);
+}
+"""
 FILES = {
     ARCHITECTURE: PAGE,
-    "docs/internals/words.md": "| use | not |\n| --- | --- |\n| fixes | `mends?` |\n| exit code 75 | `exit \\d+` |\n",
+    "docs/internals/words.md": "| use | not |\n| --- | --- |\n| fixes | `mends?` |\n| exit code 75 | `exit \\d+` |\n\n"
+                               "| message | not |\n| --- | --- |\n| reports | `tells?` |\n| no longer | `is no more` |\n",
     "README.md": "`mend`, and `runner/attempt/run.cc`\n\n    mend x\n<!-- mends -->\n",
     "harness/base/CMakeLists.txt": "proctor_library(proctor_base toml_reader.cc)\n",
     "harness/journal/CMakeLists.txt": "proctor_library(proctor_journal event_words.cc DEPS proctor_base)\n",
@@ -46,6 +57,9 @@ FILES = {
     "fixtures/bad/bad.h": "#include <cuda.h>\n  #  include <level_zero/ze_api.h>\n",
     "fixtures/worse/worse.h": "",
     "fixtures/worse/worse.cc": "",
+    "fixtures/bad/check.cc": CHECK,
+    "suites/rules.toml": '"M1" = "A copy writes every byte."\n',
+    "harness/doctor/known.toml": 'reason = "the driver reports it"\npattern = "a line that tells it"\n',
 }
 METHODS = "".join(f"  Map<int, int> m{i}(std::function<void(int)> then = {{}}) const {{ int a; f(); }}\n" for i in range(16))
 MEMBERS = "".join(f"  std::map<int, std::pair<int, int>> m{i}_{{}};\n" for i in range(16))
@@ -74,6 +88,17 @@ FINDINGS = [
     ("harness/runner/attempt/case.cc", f"struct Big {{\n{METHODS}{MEMBERS}}};\n", "Big has 16 data members"),
     ("README.md", "One line.\n\nIt mends it, with\nexit 75.\n", "README.md:4: `exit 75`: exit code 75"),
     ("harness/runner/attempt/run.cc", FILES["harness/runner/attempt/run.cc"] + 'f("what mends it", "mend");\n', "harness/runner/attempt/run.cc:4: `mends`: fixes"),
+    ("harness/runner/attempt/run.h", FILES["harness/runner/attempt/run.h"] + 'f("what " // comment\n  "mends it");\n',
+     "harness/runner/attempt/run.h:2: `mends`: fixes"),
+    ("fixtures/bad/check.cc", CHECK.replace("copy of a buffer", "copy that tells"), "fixtures/bad/check.cc:5: `tells`: reports"),
+    ("fixtures/bad/check.cc", CHECK.replace("a copy of a", 'a copy that is "\n"no more in a'), "fixtures/bad/check.cc:5: `is no more`: no longer"),
+    ("fixtures/bad/check.cc", CHECK.replace("the copy is complete", "all of the memory"), "fixtures/bad/check.cc:6: `all of the memory`: an expectation"),
+    ("fixtures/bad/check.cc", CHECK.replace("the copy is complete", "it is complete"), "fixtures/bad/check.cc:6: `it is complete`: an expectation names"),
+    ("fixtures/bad/check.cc", CHECK.replace("a copy of a buffer", "a copy " * 13), "fixtures/bad/check.cc:5: `given a copy a copy ...`: at most 25 words"),
+    ("fixtures/bad/check.cc", CHECK.replace('"M1", kSource', '"M1", "project rule: A copy tells it."'), "fixtures/bad/check.cc:2: `tells`: reports"),
+    ("suites/rules.toml", '"M1" = "A copy tells it."\n', "suites/rules.toml:1: `tells`: reports"),
+    ("suites/rules.toml", '\n"M1" = "Every byte of it."\n', "suites/rules.toml:2: a rule is a sentence with a verb"),
+    ("harness/doctor/known.toml", 'why = 1\nreason = "the driver tells it"\n', "harness/doctor/known.toml:2: `tells`: reports"),
     ("harness/plan/defaults.toml", "# It mends\n#: mends = 1\n", "harness/plan/defaults.toml:1: `mends`: fixes"),
 ]
 
@@ -105,6 +130,15 @@ class Checks(unittest.TestCase):
 
     def test_what_a_tree_has(self):
         self.assertIn("\n1 circles of units, 0 of rooms", self.found_by("circles"))
+
+    def test_the_list_of_messages(self):
+        with tempfile.TemporaryDirectory() as directory:
+            self.write(directory, FILES)
+            listed = subprocess.run([sys.executable, "-B", HERE / "words.py", "--list", "fixtures", directory], text=True, check=True,
+                                    stdout=subprocess.PIPE).stdout
+        self.assertEqual(listed, "fixtures/bad/check.cc:5: step        given a copy of a buffer\n"
+                                 "fixtures/bad/check.cc:6: expectation the copy is complete\n"
+                                 "fixtures/bad/check.cc:7: expectation fragments of a text \n")
 
     def test_each_finding(self):
         for name, text, finding in FINDINGS:

@@ -32,7 +32,7 @@ std::optional<Backend> parse_backend(std::string_view text) {
 }
 
 std::string backend_hint(std::string_view word) {
-  const std::string vendors = "NVIDIA devices are `cuda`, Intel devices `xpu`, and `none` is no device.";
+  const std::string vendors = "NVIDIA devices are `cuda`, Intel devices `xpu`, and `none` uses no device.";
   // One letter from `xpu`, and a word for both.
   const std::string near = word == "gpu" ? "" : did_you_mean(word, {"cuda", "xpu", "none"});
   return near.empty() ? vendors : near + " " + vendors;

@@ -69,7 +69,7 @@ Result<std::string> read_pipe(int fd, const std::string& path, std::uint64_t mos
     if (!is_ready(fd, deadline) || PipeClock::now() > deadline) {
       return Error::refused(fmt::format("{} is a pipe that did not end within {} s", path,
                                         static_cast<double>(wait.count()) / 1000),
-                            "Write what it gives to a file first.");
+                            "Write its output to a file first.");
     }
     const ssize_t got = ::read(fd, piece.data(), piece.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;

@@ -58,7 +58,7 @@ Result<std::vector<std::string>> fill_in_secrets(
     const auto value = value_of(setting.name());
     if (!value) {
       return Error::usage(
-          "repeat --env " + setting.name() + ": its value looks like a secret and is in no journal",
+          "repeat --env " + setting.name() + ": its value looks like a secret and is not in the journal",
           "Set " + setting.name() + " where you call `proctor rerun`.");
     }
     setting.put(*value);

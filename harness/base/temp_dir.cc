@@ -81,8 +81,8 @@ UniqueFd open_for_reading(const UniqueFd& directory) {
 Error cannot_remove(const std::string& path, int err) {
   // Files can be mounts as well; their removal is refused with EBUSY.
   if (err != EXDEV && err != EBUSY) return Error::system("remove " + path, err);
-  return {ErrorKind::kSystem, "remove " + path + ": something is mounted there, which stays as it is", "",
-          err};
+  return {ErrorKind::kSystem, "remove " + path + ": another file system is mounted there, and is not removed",
+          "", err};
 }
 
 class TreeRemover {

@@ -9,6 +9,7 @@ namespace proctor {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(ExplainRule, ARuleAndAClass) {
   const auto rule = explain_rule("xid:79", false);
@@ -23,6 +24,27 @@ TEST(ExplainRule, ARuleAndAClass) {
   for (const auto& entry : document["rules"]) EXPECT_EQ(entry["class"], "device_lost");
 }
 
+TEST(ExplainRule, AnXidHasItsMeaning) {
+  const auto lost = explain_rule("xid:79", false);
+  ASSERT_TRUE(lost && *lost);
+  EXPECT_THAT(**lost, HasSubstr("xid:79\n  meaning   GPU has fallen off the bus (https://docs.nvidia.com/"));
+  const auto other = explain_rule("xid:46", false);
+  ASSERT_TRUE(other && *other);
+  EXPECT_THAT(**other, HasSubstr("xid:46\n  meaning   GPU stopped processing"));
+  EXPECT_THAT(**other, HasSubstr("rule      xid:other\n"));
+  const auto lacking = explain_rule("xid:173", false);
+  ASSERT_TRUE(lacking && *lacking);
+  EXPECT_THAT(**lacking, HasSubstr("meaning   Xid 173 is not in NVIDIA's table"));
+  const auto rule = explain_rule("xid:other", false);
+  ASSERT_TRUE(rule && *rule);
+  EXPECT_THAT(**rule, Not(HasSubstr("meaning")));
+  const auto json = explain_rule("xid:46", true);
+  ASSERT_TRUE(json && *json);
+  const auto entry = nlohmann::json::parse(**json)["rules"][0];
+  EXPECT_EQ(entry["rule"], "xid:other");
+  EXPECT_EQ(entry["meaning"], "GPU stopped processing");
+}
+
 TEST(ExplainRule, AnythingElseMayBeACase) {
   for (const char* id :
        {"memory.xpu/Copy.HostToDeviceIsByteExact", "Copy.HostToDeviceIsByteExact", "cuda:0/x", "a:b"}) {
@@ -35,6 +57,7 @@ TEST(ExplainRule, AnythingElseMayBeACase) {
 TEST(ExplainRule, AnUnknownRuleOfAKnownGroupIsNamed) {
   const auto xid = explain_rule("xid:780", false);
   ASSERT_FALSE(xid);
+  EXPECT_THAT(xid.error().message(), HasSubstr("Xid 780 is not in the table"));
   EXPECT_THAT(xid.error().hint, HasSubstr("xid:other"));
   const auto near = explain_rule("ze:device_lst", false);
   ASSERT_FALSE(near);

@@ -60,7 +60,7 @@ std::vector<Pattern> RuleReader::patterns(const char* key) {
   for (std::size_t i = 0; array && i < array->size(); ++i) {
     found.emplace_back((*array)[i].value<std::string>().value_or(""));
     if (found.back().anchor().size() < kMinAnchor)
-      fail(std::string(key) + " holds a pattern without a long piece");
+      fail(std::string(key) + " contains a pattern without a long piece");
   }
   return found;
 }
@@ -146,13 +146,14 @@ Result<RuleSet> parse_rules(std::string_view text) {
   const toml::array* array = (*parsed)["rule"].as_array();
   for (std::size_t i = 0; array && i < array->size(); ++i) {
     const toml::table* table = (*array)[i].as_table();
-    if (!table) return Error::internal("read the rules: one is no table");
+    if (!table) return Error::internal("read the rules: one is not a table");
     auto rule = RuleReader(*table).read();
     if (!rule) return rule.error();
-    if (find_rule(rules, rule->id)) return Error::internal("read rule `" + rule->id + "`: it is there twice");
+    if (find_rule(rules, rule->id))
+      return Error::internal("read rule `" + rule->id + "`: it is defined twice");
     rules.push_back(*std::move(rule));
   }
-  if (rules.empty()) return Error::internal("read the rules: there are none");
+  if (rules.empty()) return Error::internal("read the rules: there is no rule");
   return rules;
 }
 

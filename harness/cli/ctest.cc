@@ -98,14 +98,13 @@ int open_run(const std::string& root) {
   const auto run = open_joined_run(root, parent_of_this_process());
   if (!run) return fail(run.error());
   // Red until its reports are made: CTest does not come to that when it is told to stop.
-  auto written =
-      replace_file((*run / "junit.xml").string(), junit_without_run("The run has not come to its end."));
+  auto written = replace_file((*run / "junit.xml").string(), junit_without_run("The run has not finished."));
   if (!written) return fail(written.error());
   // Probed here once, and not by each test. What does not work here is the error of each test.
   const auto machine =
       Machine::open({.known_containment = known_containment_of(*run)}, run->filename().string());
   if (machine) static_cast<void>((*machine)->containment());
-  std::printf("the tests of this call have one run: %s\n", shown(run->string()).c_str());
+  std::printf("the tests of this call of ctest are one run: %s\n", shown(run->string()).c_str());
   return kExitGreen;
 }
 

@@ -171,7 +171,7 @@ int write_expect_file(const ListOptions& options) {
   if (!facts) return fail(facts.error());
   std::vector<PlannedDevice> planned;
   for (const PoolDevice& entry : devices->pool) planned.push_back(entry.device);
-  if (planned.empty()) return fail(Error::refused("There is no device, so that nothing can be expected"));
+  if (planned.empty()) return fail(Error::refused("There is no device to describe"));
   for (const std::string& problem : facts->problems) print_sentences({problem});
   const auto written = replace_file(options.expect_file, write_expected(planned, facts->cards));
   if (!written) return fail(written.error());
@@ -285,8 +285,9 @@ Result<HealthAnswer> examine(const UndrainOptions& options, int lease) {
   const auto devices = (*machine)->devices({backend_of(options.device)});
   if (!devices) return devices.error();
   if (devices->find(options.device) == nullptr) {
-    return cannot_probe(options.device, "it is not found on this machine",
-                        "`proctor devices` lists what is; without --probe it is undrained all the same.");
+    return cannot_probe(
+        options.device, "it is not found on this machine",
+        "Run `proctor devices` to list the devices. Without --probe it is undrained unchecked.");
   }
   const auto& simulation = (*machine)->simulation();
   auto environments =
@@ -296,8 +297,8 @@ Result<HealthAnswer> examine(const UndrainOptions& options, int lease) {
   auto request = (*machine)->health_request(*devices, options.device, *environments, /*may_reset=*/false);
   if (!request) return request.error();
   if (!*request) {
-    return cannot_probe(options.device, "nothing here can examine it",
-                        "Look at it, and undrain it without --probe.");
+    return cannot_probe(options.device, "no health probe on this machine can check it",
+                        "Check it by other means, and undrain it without --probe.");
   }
   (*request)->leases = {lease};
   const auto containment = (*machine)->containment();
@@ -322,7 +323,7 @@ int report(const UndrainOptions& options, const HealthAnswer& answer, const Drai
     return kExitMachine;
   }
   if (const auto undrained = list.undrain(options.device); !undrained) return fail(undrained.error());
-  std::cout << fmt::format("{} is well ({}) and gets cases again\n", options.device,
+  std::cout << fmt::format("{} passed its health probe ({}) and gets cases again\n", options.device,
                            clean_text(answer.words));
   return kExitGreen;
 }
@@ -378,8 +379,9 @@ void add_devices_command(CLI::App& app, Action& action) {
   command->add_flag("--ctest-resource-spec", options->ctest_resource_spec,
                     "Print a file for `ctest --resource-spec-file`");
   command
-      ->add_option("--expect-file", options->expect_file,
-                   "Write what this machine has to this file, for `proctor accept --expect`")
+      ->add_option(
+          "--expect-file", options->expect_file,
+          "Write a description of the devices of this machine to this file, for `proctor accept --expect`")
       ->type_name("FILE");
   command->callback([&action, command, options] {
     if (!command->get_subcommands().empty()) return;  // drain and undrain have their own

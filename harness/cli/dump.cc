@@ -153,11 +153,12 @@ Result<RunRecord> living_run(const std::string& run_dir) {
   }
   const RunnerLook look = look_at_runner(**record);
   if (look.state == RunnerState::kGone) {
-    return Error::refused("The runner of " + run_dir + " has ended without finishing the run",
-                          "Run `proctor finish " + run_dir + "` to stop what it left and write its reports.");
+    return Error::refused(
+        "The runner of " + run_dir + " has ended without finishing the run",
+        "Run `proctor finish " + run_dir + "` to stop its remaining processes and write its reports.");
   }
   if (look.state == RunnerState::kUnknown) {
-    return Error::refused("The runner of " + run_dir + " cannot be looked at from here: " + look.why,
+    return Error::refused("The runner of " + run_dir + " cannot be checked from here: " + look.why,
                           "Run this command where the run was started, on " + (*record)->host + ".");
   }
   const auto runner = find_runner(**record);
@@ -189,7 +190,8 @@ int dump(const std::string& run_dir) {
 
 void add_dump_command(CLI::App& app, Action& action) {
   auto* command =
-      app.add_subcommand("dump", "Show what the running cases do: stacks, states, devices")->group("");
+      app.add_subcommand("dump", "Show the state of the running cases: stacks, processes, devices")
+          ->group("");
   auto run_dir = std::make_shared<std::string>("proctor-out/latest");
   command->add_option("run_dir", *run_dir, "Run directory (default: proctor-out/latest)")
       ->type_name("RUN_DIR");

@@ -21,7 +21,7 @@ constexpr Milliseconds kForTheEnd{500};
 
 // What is being done, for the handler of the limit's signal.
 std::atomic<const char*>& under_way() {
-  static constinit std::atomic<const char*> what{"the record is read"};
+  static constinit std::atomic<const char*> what{"reading the record"};
   return what;
 }
 
@@ -30,8 +30,8 @@ std::atomic<const char*>& under_way() {
 void end_at_limit(int) {
   char text[200] = {};
   std::size_t size = 0;
-  for (const char* part :
-       {"proctor: the limit is over while ", under_way().load(), "; what is above was done\n"}) {
+  for (const char* part : {"proctor: the time limit expired while ", under_way().load(),
+                           "; the steps before it are complete\n"}) {
     const std::size_t length = std::min(std::strlen(part), sizeof text - size);
     std::memcpy(text + size, part, length);
     size += length;
@@ -74,8 +74,8 @@ namespace {
 
 Error still_alive(const std::string& run_dir, const ProcessHandle& runner) {
   return Error::refused("The runner of " + run_dir + " (pid " + std::to_string(runner.pid()) +
-                            ") is still alive, and its parent process, too",
-                        "Use --stop to stop it: it ends its cases and writes its reports.");
+                            ") is still alive, and so is its parent process",
+                        "Use --stop to stop it. It then ends its cases and writes its reports.");
 }
 
 Error still_alive_elsewhere(const std::string& run_dir, const RunRecord& record) {
@@ -90,7 +90,7 @@ Error not_proven(const std::string& run_dir, const RunRecord& record, const Runn
   const std::string host = record.host.empty() ? "a machine that its record does not name" : record.host;
   return {ErrorKind::kSystem,
           "finish " + run_dir + ": its runner was started on " + host +
-              " and may be alive, which cannot be looked at from here, " + host_name() + ": " + look.why,
+              " and may be alive, which cannot be checked from here, " + host_name() + ": " + look.why,
           "Run finish there. If the runner is gone: proctor report render " + run_dir, 0};
 }
 
@@ -114,15 +114,15 @@ Result<bool> end_runner(const Ending& run, const Limit& limit, std::vector<std::
 }  // namespace
 
 Result<bool> end_run(const std::string& run_dir, const RunRecord& record, bool stop, const Limit& limit) {
-  limit.doing("its runner is looked for and ended");
+  limit.doing("stopping the runner");
   std::vector<std::string> said;
   const Ending run{.run_dir = run_dir, .record = record, .stop = stop, .confirmed = is_confirmed(record)};
   auto ended = end_runner(run, limit, said);
   if (!ended) return ended;
   if (!run.confirmed) {
-    said.push_back("the private copy of its record is not here: no process was looked for");
+    said.push_back("the private copy of its record is missing: no process was searched for");
   } else if (*ended) {
-    limit.doing("what it left is killed");
+    limit.doing("killing the remaining processes");
     ended = kill_leftovers(record, limit.left() / 4, said);
     ended = sweep_run(record, said) && *ended;
   }

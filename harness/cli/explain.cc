@@ -21,6 +21,7 @@
 #include "harness/runner/record/run_directory.h"
 #include "harness/selftest/coverage.h"
 #include "harness/selftest/matrix.h"
+#include "harness/selftest/rule_sentences.h"
 
 namespace proctor::cli {
 namespace {
@@ -99,6 +100,7 @@ nlohmann::json to_json(const Case& test) {
   return {{"schema_version", 1},
           {"id", test.id},
           {"rule", test.rule},
+          {"rule_sentence", is_ours(test) ? rule_sentence(test.rule) : ""},
           {"source", test.source},
           {"source_kind", is_ours(test) ? to_string(kind_of_source(test.source)) : ""},
           {"severity", test.severity.text()},
@@ -152,7 +154,7 @@ std::string to_text(const Case& test, std::uint64_t seed) {
     if (!value.empty()) text += fmt::format("  {:<9} {}\n", name, value);
   };
   const bool ours = is_ours(test);
-  line("rule", ours ? test.rule + ": suites/rules.toml" : test.rule);
+  line("rule", ours ? test.rule + ": " + rule_sentence(test.rule) : test.rule);
   line("source",
        ours ? fmt::format("{} ({})", test.source, to_string(kind_of_source(test.source))) : test.source);
   line("severity", severity_text(test.severity));

@@ -79,18 +79,18 @@ bool finish_recorded(const RunRecord& record, const Limit& limit) {
     return is_of_another_machine(record);  // else something of it may be left here
   }
   if (is_still_of(record)) {
-    limit.doing("the reports are rendered");
+    limit.doing("rendering the reports");
     render_again(record.run_dir);
     std::fflush(stdout);
   } else {
-    print_sentences({"its journal is not there, or is another run's by now: no report was written"});
+    print_sentences({"its journal is missing, or belongs to another run: no report was written"});
   }
   if (*ended) remove_run_record(record);
   return *ended;
 }
 
 int finish_own(const SlurmJob& job, const Limit& limit) {
-  limit.doing("the runs of the job are looked for");
+  limit.doing("searching for the runs of the job");
   bool clean = true;
   for (const RunRecord& record : run_records_of(job)) clean = finish_recorded(record, limit) && clean;
   return clean ? kExitGreen : kExitMachine;
@@ -98,7 +98,7 @@ int finish_own(const SlurmJob& job, const Limit& limit) {
 
 // It looks for its records itself, and has the time that is left here.
 int finish_as(const RecordOwner& owner, const SlurmJob& job, const Limit& limit) {
-  limit.doing("the runs of another user are finished");
+  limit.doing("finishing the runs of another user");
   auto child = ChildProcess::start({.argv = {Installation().program(), "finish", "--slurm-job", job.id,
                                              "--as-user", fmt::format("{}:{}", owner.uid, owner.gid),
                                              "--limit", fmt::format("{}ms", limit.left().count())},
@@ -227,14 +227,14 @@ class Wait {
     if (!missing.empty() && Clock::now() + kBetweenLooks < give_up_) return look_again();
     after_.back = missing.empty();
     for (const auto& [device, bytes] : missing) {
-      after_.said.push_back(fmt::format("{} still has {} MiB more in use than before the run, after {}",
-                                        device, bytes >> 20, human_duration(waited)));
+      after_.said.push_back(fmt::format("{} still uses {} MiB more than before the run, after {}", device,
+                                        bytes >> 20, human_duration(waited)));
     }
-    for (const auto& device : unknown)
-      after_.said.push_back(device + " does not say how much of its memory is in use");
+    for (const auto& device : unknown) after_.said.push_back(device + " does not report its used memory");
     const std::size_t back = baseline_.size() - missing.size() - unknown.size();
     if (back > 0) {
-      after_.said.push_back(fmt::format("the memory of {} device{} is back", back, back == 1 ? "" : "s"));
+      after_.said.push_back(
+          fmt::format("the memory of {} device{} is free again", back, back == 1 ? "" : "s"));
     }
     monitor_.stop([] {});
   }
@@ -337,19 +337,19 @@ int finish_run(const FinishOptions& options, const Limit& limit) {
     if (!ended) return fail(ended.error());
     clean = *ended;
   }
-  limit.doing("the reports are rendered");
+  limit.doing("rendering the reports");
   if (const int code = render_again(options.run_dir); code != kExitGreen) return code;
   std::fflush(stdout);  // the rest asks drivers
   if (*record) {
     const auto run = load_run(options.run_dir);
     if (!run) return fail(run.error());
-    limit.doing("the devices are examined");
+    limit.doing("checking the devices");
     const DevicesAfter after = wait_for_devices(*run, options.run_dir, limit.left() * 3 / 4);
     print_sentences(after.said);
     clean = clean && after.back;
     if (clean) remove_run_record(**record);  // while something is left, the next call finds it too
   }
-  limit.doing("other dead runs are swept");
+  limit.doing("cleaning up other dead runs");
   if (clean) print_sentences(sweep_dead_runs());
   return clean ? kExitGreen : kExitMachine;
 }
@@ -368,7 +368,7 @@ int finish(const FinishOptions& options) {
   const Limit limit(*duration);
   if (!options.slurm_job.empty()) return finish_slurm_job(options.slurm_job, options.as_user, limit);
   const int code = finish_run(options, limit);
-  limit.doing("scratch directories of dead runs are removed");
+  limit.doing("removing scratch directories of dead runs");
   const SweptDirectories swept = sweep_held_directories();
   for (const std::string& path : swept.removed) print_sentences({"removed scratch directory " + path});
   for (const Error& error : swept.failed) print_sentences({error.message()});
@@ -378,7 +378,7 @@ int finish(const FinishOptions& options) {
 }  // namespace
 
 void add_finish_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("finish", "Stop what is left of a run and write its reports");
+  auto* command = app.add_subcommand("finish", "Stop the remaining processes of a run and write its reports");
   command->footer(
       "You can run this command after every run, and more than once. It stops a runner whose parent process "
       "has "
@@ -388,8 +388,8 @@ void add_finish_command(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--slurm-job", options->slurm_job,
-          "Instead of RUN_DIR, for the epilog of Slurm: stop all that is left on this node of the runs of "
-          "this job, and write their reports")
+          "Instead of RUN_DIR, for the epilog of Slurm: stop the processes that the runs of this job left on "
+          "this node, and write their reports")
       ->type_name("ID");
   command->add_option("--as-user", options->as_user, "For itself")->type_name("UID:GID")->group("");
   command->add_option("--limit", options->limit, "Time limit for the whole command (default: 60s)")

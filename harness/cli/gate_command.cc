@@ -465,7 +465,7 @@ int gate_or_check(const GateOptions& options) {
 }  // namespace
 
 void add_gate_command(CLI::App& app, Action& action) {
-  CLI::App* command = app.add_subcommand("gate", "Decide by a policy whether a build can be released");
+  CLI::App* command = app.add_subcommand("gate", "Check by a policy whether a build can be released");
   const auto options = std::make_shared<GateOptions>();
   command->add_option("reports", options->reports, "Run directories, or a file in each")
       ->type_name("RUN_DIR");
@@ -477,16 +477,17 @@ void add_gate_command(CLI::App& app, Action& action) {
                     ->type_name("FILE");
   command
       ->add_option("--subject", options->subject,
-                   "What the runs must be of, for example commit=SHA; repeatable")
+                   "Required subject of the runs, for example commit=SHA; repeatable")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   command
       ->add_option("--at", options->at,
                    "Time of the verdict in UTC, for example 2026-11-23T12:00:00Z (default: now)")
       ->type_name("TIME");
-  auto* baseline =
-      command->add_option("--baseline", options->baseline, "Older run, to tell new failures from old ones")
-          ->type_name("RUN_DIR");
+  auto* baseline = command
+                       ->add_option("--baseline", options->baseline,
+                                    "Older run, to distinguish new failures from old ones")
+                       ->type_name("RUN_DIR");
   command
       ->add_option("--history", options->history,
                    "History file, for the same purpose (see `proctor history`)")

@@ -67,14 +67,14 @@ bool is_node_drained(const std::string& node) {
 // A node that is drained stays as it is, whoever did it: its reason is not replaced, and nothing is repeated.
 Result<void> drain_node(const std::string& node, const std::vector<DrainedDevice>& drained,
                         const Limit& limit) {
-  limit.doing("scontrol is asked about the node");
+  limit.doing("querying the node with scontrol");
   const auto shown_node = scontrol({"scontrol", "show", "node", node});
   if (!shown_node) return shown_node.error();
   if (is_node_drained(*shown_node)) {
-    print_sentences({"node " + node + " is drained already"});
+    print_sentences({"node " + node + " is already drained"});
     return {};
   }
-  limit.doing("scontrol drains the node");
+  limit.doing("draining the node with scontrol");
   const auto done = scontrol(slurm_drain_command(node, node_reason(drained)));
   if (!done) return done.error();
   print_sentences({"drained node " + node});
@@ -86,9 +86,9 @@ int check_health(const CheckOptions& options) {
     return fail(
         Error::refused("--drain requires --slurm", "For example: proctor healthcheck --slurm --drain"));
   const Limit limit(kCheckLimit);
-  limit.doing("the drained devices are read");
+  limit.doing("reading the drained devices");
   const std::vector<DrainedDevice> drained = DrainList(options.state_dir).list();
-  limit.doing("the device nodes are looked for");
+  limit.doing("searching for device nodes");
   if (drained.empty()) {
     print_sentences({"no device is drained; " + nodes_in_words()});
     return kExitGreen;
@@ -117,7 +117,7 @@ void add_healthcheck_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<CheckOptions>();
   command->add_flag("--slurm", options->slurm,
                     "Print the scontrol command that drains this node, if a device is drained");
-  command->add_flag("--drain", options->drain, "Run that command, unless the node is drained already");
+  command->add_flag("--drain", options->drain, "Run that command, unless the node is already drained");
   command
       ->add_option("--state-dir", options->state_dir,
                    "Directory of leases and drained devices (default: /run/lock)")

@@ -72,24 +72,30 @@ void add_gather_evidence_command(CLI::App& app, Action& action) {
   auto* crashed =
       command->add_option("--crashed", options->crash.owner.pid, "Pid of a process that left a core")
           ->excludes(guard);
-  command->add_option("--core-glob", options->crash.core_glob, "Where its core is")->needs(crashed);
-  command->add_option("--since", options->crash.owner.since, "No older core is its")->needs(crashed);
+  command->add_option("--core-glob", options->crash.core_glob, "Glob of its core")->needs(crashed);
+  command->add_option("--since", options->crash.owner.since, "Time before which a core is not its own")
+      ->needs(crashed);
   command
       ->add_option("--containment-id", options->crash.owner.containment_id,
-                   "What its environment has of its case")
+                   "Id of the case in its environment")
       ->needs(crashed);
-  command->add_flag("!--common-pid", options->crash.owner.is_alone, "Others had that pid at the same time")
+  command
+      ->add_flag("!--common-pid", options->crash.owner.is_alone,
+                 "Other processes had that pid at the same time")
       ->needs(crashed);
-  command->add_option("--core", options->crash.core, "Where the core is kept")->needs(crashed);
-  command->add_option("--scratch", options->crash.scratch, "Is emptied after the case")->needs(crashed);
-  command->add_option("--room", options->crash.room, "Bytes that it may take there")->needs(crashed);
+  command->add_option("--core", options->crash.core, "Path of the kept core")->needs(crashed);
+  command->add_option("--scratch", options->crash.scratch, "Directory that is emptied after the case")
+      ->needs(crashed);
+  command->add_option("--room", options->crash.room, "Bytes that the core may use there")->needs(crashed);
   command->add_option("--device", options->request.devices, "A device of the case; repeatable")
       ->allow_extra_args(false);
   command->add_option("--kernel-line", options->request.kernel_lines, "A line of the kernel log; repeatable")
       ->allow_extra_args(false);
-  command->add_option("--kernel-gap", options->request.kernel_gap, "Why there may be more of them");
-  command->add_option("--budget", options->budget, "Time for all of it")->required();
-  command->add_option("--file", options->file, "Gets everything; the ten lines go to stdout")->required();
+  command->add_option("--kernel-gap", options->request.kernel_gap,
+                      "Reason for missing lines of the kernel log");
+  command->add_option("--budget", options->budget, "Time limit of the collection")->required();
+  command->add_option("--file", options->file, "File for all evidence; the ten lines go to stdout")
+      ->required();
   command->callback([options, &action] { action = [options] { return gather(*options); }; });
 }
 
@@ -109,7 +115,7 @@ int launch(const std::string& file) {
 void add_launch_ranks_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("launch-ranks", "Start the ranks of a case")->group("");
   auto file = std::make_shared<std::string>();
-  command->add_option("PLAN", *file, "What to start")->required();
+  command->add_option("PLAN", *file, "File with the commands of the ranks")->required();
   command->callback([file, &action] { action = [file] { return launch(*file); }; });
 }
 

@@ -397,7 +397,7 @@ std::shared_ptr<HistoryOptions> add_work(CLI::App& command, Action& action, Work
   command.callback([options, work, &action] {
     action = [options, work] {
       const int code = work(*options);
-      return code == kExitGreen ? said_all(code, "what the history has") : code;
+      return code == kExitGreen ? said_all(code, "the contents of the history") : code;
     };
   });
   return options;

@@ -166,7 +166,7 @@ class Inquiry {
       const auto judged =
           std::ranges::find_if(listed, [](const CTestTest& test) { return !test.judge.empty(); });
       if (judged != listed.end())
-        return leave_out(path, fmt::format("has a test with {}, which CTest alone knows", judged->judge));
+        return leave_out(path, fmt::format("has a test with {}, which only CTest evaluates", judged->judge));
       if (!first.directory.empty()) directory = first.directory;
       if (directory != top_) draft.directory = place_of(directory);
       draft.env = first.env;
@@ -225,7 +225,8 @@ class Inquiry {
     if (!others.empty() || not_built > 0) {
       draft.command.insert(draft.command.end(), {"--tests-regex", ctest_pattern(rest)});
       if (draft.command.back().size() > kMostPattern)
-        return leave_out(build, count_text(rest.size(), "test") + " of CTest, too many to name");
+        return leave_out(
+            build, count_text(rest.size(), "test") + " of CTest, whose names do not fit into one pattern");
     }
     draft.kind = "command";
     draft.timeout = "30m";
@@ -244,7 +245,7 @@ class Inquiry {
   // A suite whose program lists tests, or waits for a device to list them.
   void add(Draft draft) {
     if (drafts_.size() >= kMostSuites)
-      return leave_out(draft.path, fmt::format("there are {} suites", kMostSuites));
+      return leave_out(draft.path, fmt::format("the limit of {} suites is reached", kMostSuites));
     if (!is_clean(draft)) return leave_out(draft.path, "has a name that is not clean UTF-8");
     draft.name = new_name(draft.name);
     PlanOptions options;
@@ -359,7 +360,7 @@ void add_init_command(CLI::App& app, Action& action) {
   command->add_flag("--dry-run", options->dry_run, "Print the file instead of writing it");
   command
       ->add_option("--timeout", options->timeout,
-                   "Time limit of each program that is asked for its tests (default: 60s)")
+                   "Time limit of each program to list its tests (default: 60s)")
       ->type_name("DURATION");
   command->callback([options, &action] { action = [options] { return init(*options); }; });
 }

@@ -143,8 +143,8 @@ int check_list(const ListCheckOptions& options) {
   text += shown(fmt::format("{}: {} known failure{}, {} error{}", options.file, count, plural(count),
                             findings.size(), plural(findings.size()))) +
           "\n";
-  if (!request.planned) text += "not looked at, for want of --plan: which cases they match\n";
-  if (!request.remembered) text += "not looked at, for want of --history: whether they still fail\n";
+  if (!request.planned) text += "not checked without --plan: which cases they match\n";
+  if (!request.remembered) text += "not checked without --history: whether they still fail\n";
   return print_text(text, findings.empty() ? kExitGreen : kExitRed);
 }
 
@@ -337,10 +337,9 @@ SuggestedFailures suggest_known_failures(const ResolvedRun& run, const SuggestRe
     if (outcome == Outcome::kXpass) ++unexpected;
     if (outcome == Outcome::kNotrun) ++not_run;
   }
-  add_note(suggested.notes, unexpected, "passed that a list expects to fail: take the entry out");
-  add_note(suggested.notes, not_run, "not run, of which nothing is known");
-  add_note(suggested.notes, flaky,
-           "passed at a later attempt: no entry, which would expect the failure each time");
+  add_note(suggested.notes, unexpected, "passed, although a list expects a failure: remove the entry");
+  add_note(suggested.notes, not_run, "not run, without a known result");
+  add_note(suggested.notes, flaky, "passed at a later attempt: an entry would expect the failure each time");
   return suggested;
 }
 

@@ -121,8 +121,8 @@ TEST(SuggestKnownFailures, WhatIsBadAndNoFailureIsANote) {
   const auto found =
       suggested({{"A", {Outcome::kNotrun, Reason::kBudget}}, {"B", {Outcome::kXpass, ""}}, {"C", kPass}});
   EXPECT_EQ(found.toml, "");
-  EXPECT_THAT(found.notes, ElementsAre("1 case passed that a list expects to fail: take the entry out",
-                                       "1 case not run, of which nothing is known"));
+  EXPECT_THAT(found.notes, ElementsAre("1 case passed, although a list expects a failure: remove the entry",
+                                       "1 case not run, without a known result"));
 }
 
 }  // namespace

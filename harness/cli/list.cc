@@ -70,7 +70,7 @@ std::vector<VendorFunction> vendor_functions(const Plan& plan) {
     const SimEnvironment simulator = environment_of(*cards, backend, "", Installation().directory());
     const auto driver = read_file(simulator.driver_path);
     if (!driver) {
-      std::fprintf(stderr, "proctor: warning: the functions of %s are not known: %s\n",
+      std::fprintf(stderr, "proctor: warning: failed to list the functions of %s: %s\n",
                    std::string(to_string(backend)).c_str(), simulator.missing.c_str());
       continue;
     }

@@ -162,7 +162,8 @@ void add_log_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("log", "Print the output of a case");
   auto options = std::make_shared<LogOptions>();
   add_case_of_run(*command, *options, "Case");
-  command->add_option("--attempt", options->attempt, "Attempt (default: the one that decides the outcome)")
+  command
+      ->add_option("--attempt", options->attempt, "Attempt (default: the one with the outcome of the case)")
       ->type_name("N");
   command->add_option("--repeat", options->repeat, "Repetition, if the case ran more than once")
       ->type_name("N");

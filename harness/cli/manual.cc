@@ -371,7 +371,9 @@ std::string text_of(const ManualOptions& options, const CLI::App& app, const Aft
 
 void add_manual_command(CLI::App& app, Action& action, const AfterDashes& after_dashes) {
   auto* command =
-      app.add_subcommand("manual", "Print what is made of the definition of commands and keys")->group("");
+      app.add_subcommand("manual",
+                         "Print documents that are generated from the definition of commands and keys")
+          ->group("");
   auto options = std::make_shared<ManualOptions>();
   command
       ->add_option("what", options->what,

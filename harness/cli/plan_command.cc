@@ -85,7 +85,7 @@ Result<RunsOfPlan> read_runs(const std::vector<std::string>& run_dirs) {
 Result<PlanFile> read_whole(const RunsOfPlan& runs, const std::string& file,
                             const PlanDirectories& directories) {
   if (file.empty())
-    return Error::refused("None of these runs says where the whole plan is", "Name it with --plan FILE.");
+    return Error::refused("None of these runs names the file of the whole plan", "Name it with --plan FILE.");
   const auto text = read_typed_file(file, kMostPlanFile);
   if (!text)
     return Error::refused("--plan " + file + ": " + text.error().message(), "Name it with --plan FILE.");
@@ -168,7 +168,7 @@ Result<std::string> balance(const WriteOptions& options, Plan& plan) {
   }
   const Balance made = balance_shards(plan, options.shards, durations);
   if (made.unknown == plan.cases.size())
-    return fmt::format("{} shards with about as many cases each", options.shards);
+    return fmt::format("{} shards with about the same number of cases each", options.shards);
   const auto [least, most] = std::ranges::minmax(made.shard_ms);
   std::string words =
       fmt::format("{} shards of {} to {} of tests", options.shards, seconds_text(least), seconds_text(most));
@@ -198,7 +198,7 @@ int write_plan(WriteOptions options, const AfterDashes& after_dashes) {
   if (!file) return fail(file.error());
   const std::size_t cases = file->plan.cases.size();
   if (is_rest && cases == 0) {
-    std::printf("nothing is left: every case of these runs has an outcome\n");
+    std::printf("nothing remains to be run: every case of these runs has an outcome\n");
     return kExitGreen;
   }
   std::string shards;
@@ -230,12 +230,12 @@ Result<void> check_beside_rest(const CLI::App& command, const AfterDashes& after
 }
 
 void add_shards_options(CLI::App& command, WriteOptions& options) {
-  auto* shards = command
-                     .add_option("--shards", options.shards,
-                                 "Give each case one of N shards, so that all shards take about as long")
-                     ->type_name("N")
-                     ->check(from_to(1, kMostShards));
-  command.add_option("--balance", options.balance, "History that tells how long each case takes")
+  auto* shards =
+      command
+          .add_option("--shards", options.shards, "Give each case one of N shards of about equal duration")
+          ->type_name("N")
+          ->check(from_to(1, kMostShards));
+  command.add_option("--balance", options.balance, "History with the duration of each case")
       ->type_name("DB")
       ->needs(shards);
   auto* rest = command

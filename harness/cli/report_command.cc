@@ -162,7 +162,7 @@ void add_page_options(CLI::App& command, PageOptions& page) {
   command
       .add_option("--coverage", page.coverage,
                   "Output of `proctor list --coverage --json`: show each rule with the result of its "
-                  "checks, and what has no check")
+                  "checks, and each rule without a check")
       ->type_name("FILE")
       ->group(group);
 }
@@ -173,11 +173,11 @@ void add_report_render(CLI::App& report, Action& action) {
   command->footer(
       "page: one HTML page of several runs, or of one with its past. Links to logs are relative to it. The "
       "page of one run without its past is that of html.\n"
-      "github: appends the job summary to the file in GITHUB_STEP_SUMMARY, and `verdict` (passed, failed, "
-      "machine_failed, incomplete or interrupted), `exit-code`, `retry` (true on 75), numbers of cases "
-      "(`total`, "
-      "`passed`, `failed`, `skipped`, `flaky`), `report` (RUN_DIR), `junit` and `page` (paths) to the file "
-      "in GITHUB_OUTPUT, if these are set. Prints annotations if GITHUB_ACTIONS=true.");
+      "github: appends the job summary to the file in GITHUB_STEP_SUMMARY, and outputs to the file in "
+      "GITHUB_OUTPUT, if these are set. The outputs are `verdict` (passed, failed, machine_failed, incomplete or "
+      "interrupted), `exit-code`, `retry` (true on 75), numbers of cases (`total`, `passed`, `failed`, "
+      "`skipped`, `flaky`), `report` (RUN_DIR), `junit` and `page` (paths). Prints annotations if "
+      "GITHUB_ACTIONS=true.");
   auto options = std::make_shared<RenderOptions>();
   command
       ->add_option("run_dir", options->page.runs,

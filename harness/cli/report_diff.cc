@@ -156,10 +156,10 @@ int judge(const std::string& list, const std::set<Change>& classes, const Diff& 
   const auto found = std::ranges::count_if(
       diff.comparison.changes, [&](const CaseChange& change) { return classes.contains(change.change); });
   std::printf("of %s: %td\n", shown(list).c_str(), found);
-  if (found > 0) return said_all(kExitRed, "what changed");
+  if (found > 0) return said_all(kExitRed, "the comparison");
   const std::string doubt = why_unjudged(diff);
-  if (!doubt.empty()) return fail(Error::refused("--fail-on " + list + " cannot be decided: " + doubt));
-  return said_all(kExitGreen, "what changed");
+  if (!doubt.empty()) return fail(Error::refused("--fail-on " + list + " cannot be evaluated: " + doubt));
+  return said_all(kExitGreen, "the comparison");
 }
 
 int report_diff(const DiffOptions& options) {
@@ -173,7 +173,7 @@ int report_diff(const DiffOptions& options) {
   if (auto written = write_files(options, diff); !written) return fail(written.error());
   std::printf("%s", shown(diff_text(diff, kShownOfAClass)).c_str());
   if (options.fail_on) return judge(*options.fail_on, *fail_on, diff);
-  return said_all(kExitGreen, "what changed");
+  return said_all(kExitGreen, "the comparison");
 }
 
 }  // namespace
@@ -181,11 +181,9 @@ int report_diff(const DiffOptions& options) {
 void add_report_diff(CLI::App& report, Action& action) {
   auto* command = report.add_subcommand("diff", "Show what changed between two runs");
   command->footer(
-      "A and B are run directories or reports in them, history:DB@COMMIT (the run of that commit in a "
-      "history), "
-      "or JUnit files of any runner, which are compared by (classname, name). Only cases of one variant "
-      "(suite, "
-      "backend, stack, device model, simulated or not) are compared.\n"
+      "A and B are run directories, reports in them, history:DB@COMMIT (the run of that commit in a "
+      "history), or JUnit files of any runner. JUnit files are compared by (classname, name). Only cases of "
+      "one variant (suite, backend, stack, device model, simulated or not) are compared.\n"
       "Classes: " +
       joined(class_names(), ", ") + ".");
   auto options = std::make_shared<DiffOptions>();

@@ -21,14 +21,14 @@ namespace {
 constexpr std::size_t kShownDigits = 12;
 
 std::string change(const std::string& path, const std::string& then, const std::string& now) {
-  return fmt::format("{}: sha256 {} then, {} now", path, then.substr(0, kShownDigits),
+  return fmt::format("{}: sha256 was {}, and is {} now", path, then.substr(0, kShownDigits),
                      now.substr(0, kShownDigits));
 }
 
 void compare_file(const std::string& path, const std::string& then, std::vector<std::string>& changes) {
   const auto text = read_file(path);
   if (!text) {
-    changes.push_back(fmt::format("{}: sha256 {} then, and now failed to {}", path,
+    changes.push_back(fmt::format("{}: sha256 was {}, and now failed to {}", path,
                                   then.substr(0, kShownDigits), text.error().what));
   } else if (const std::string now = sha256_hex(*text); now != then) {
     changes.push_back(change(path, then, now));
@@ -68,7 +68,7 @@ void compare_programs(const ResolvedRun& run, const std::vector<PlannedSuite>& s
     if (then.empty() || !seen.insert(suite.program).second) continue;
     const auto read = now.digests().find(suite.program);
     if (read == now.digests().end() || read->second.sha256.empty()) {
-      changes.push_back(fmt::format("{}: sha256 {} then, and now it cannot be read", suite.program,
+      changes.push_back(fmt::format("{}: sha256 was {}, and now the file cannot be read", suite.program,
                                     then.substr(0, kShownDigits)));
     } else if (read->second.sha256 != then) {
       changes.push_back(change(suite.program, then, read->second.sha256));
@@ -110,7 +110,7 @@ Result<FoundDevices> devices_here(const ResolvedRun& run, const RerunCommand& co
 // A machine that lacks what it had is no mistake in the command.
 Error not_here(const std::string& what) {
   return {ErrorKind::kSystem, "run again on the same device: " + what,
-          "`proctor rerun --any-device` takes whatever is here.", 0};
+          "Use `proctor rerun --any-device` to use any device of this machine.", 0};
 }
 
 }  // namespace
@@ -144,12 +144,12 @@ Result<void> check_same_devices(const ResolvedRun& run, const RerunCommand& comm
     if (found == nullptr) {
       std::string all;
       for (const PoolDevice& other : here->pool) all += (all.empty() ? "" : ", ") + other.device.id;
-      return not_here(fmt::format("{} is not here; {}", device.id,
-                                  all.empty() ? "there is no device" : "here are " + all));
+      return not_here(fmt::format("{} is not on this machine; {}", device.id,
+                                  all.empty() ? "there is no device" : "its devices are " + all));
     }
     if (found->device.uuid != device.uuid) {
-      return not_here(fmt::format("{} is another card: UUID {} then, {} now", device.id, device.uuid,
-                                  found->device.uuid));
+      return not_here(fmt::format("{} is another card: its UUID was {}, and is {} now", device.id,
+                                  device.uuid, found->device.uuid));
     }
   }
   return {};

@@ -173,7 +173,7 @@ Result<void> check_same(const RerunOptions& options, const ResolvedRun& run,
   if (options.anyway) return {};
   if (const auto changes = changes_since(run, ids); !changes.empty()) {
     return Error::refused("The run cannot be repeated, because this changed: " + joined(changes, "; "),
-                          "Use `proctor rerun --anyway` to run what is there now.");
+                          "Use `proctor rerun --anyway` to run the current files.");
   }
   return check_same_devices(run, command);
 }
@@ -202,7 +202,7 @@ std::string short_line(const RerunCommand& command, const std::string& here) {
 void tell(const RerunCommand& command, const ResolvedRun& run, const std::vector<std::string>& ids,
           const std::string& here) {
   for (const std::string& sentence : untold_by(run, ids))
-    std::fprintf(stderr, "proctor: %s; what is there now counts\n", shown(sentence).c_str());
+    std::fprintf(stderr, "proctor: %s; the current file is used\n", shown(sentence).c_str());
   if (!command.left_out.empty())
     std::fprintf(stderr, "proctor: left out: %s\n", shown(joined(command.left_out, ", ")).c_str());
   for (const std::string& id : ids) {

@@ -57,7 +57,7 @@ constexpr Milliseconds kLongestStep{31LL * 24 * 3'600'000};  // Slurm has the li
 Result<Words> nodes_of_job() {
   const char* list = std::getenv("SLURM_JOB_NODELIST");
   if (!own_slurm_job() || list == nullptr || *list == '\0') {
-    return Error::refused("`proctor slurm accept` runs in a Slurm job, and this is none",
+    return Error::refused("`proctor slurm accept` must run in a Slurm job",
                           "For example: salloc --nodes=4 --exclusive proctor slurm accept");
   }
   const auto done = run_outside_program(
@@ -106,7 +106,8 @@ AcceptedNode node_of(const std::string& name, const std::string& directory) {
     std::string said = read_file_or_empty(directory + "/" + name + ".out");
     while (!said.empty() && said.back() == '\n') said.pop_back();
     const std::string last = said.substr(said.rfind('\n') + 1);
-    return {.name = name, .reason = "it gave no verdict" + (last.empty() ? "" : ": " + one_line(last, 160))};
+    return {.name = name,
+            .reason = "it returned no verdict" + (last.empty() ? "" : ": " + one_line(last, 160))};
   }
   auto node = read_accepted_node(name, *text);
   return node ? *std::move(node) : AcceptedNode{.name = name, .reason = "failed to " + node.error().what};
@@ -181,7 +182,7 @@ std::string last_words(const SlurmArray& array, int shard) {
 }
 
 void tell_lost(const SlurmArray& array, const SlurmTask& task, int shard, bool has_journal) {
-  const std::string state = task.state.empty() ? "Slurm knows nothing of it" : "Slurm: " + task.state;
+  const std::string state = task.state.empty() ? "Slurm has no record of it" : "Slurm: " + task.state;
   const std::string place = task.nodes.empty() ? "" : " on " + task.nodes;
   std::printf("%s\n", shown(fmt::format("shard {}/{} has no {}journal ({}{})", shard, array.shards,
                                         has_journal ? "readable " : "", state, place))
@@ -224,7 +225,7 @@ int end_of_array(const SlurmArray& array, const ArrayWatch& watch) {
   }
   const int code = all_began ? merge_and_tell(array, directories, lost_a_node) : kExitMachine;
   if (!left.empty())
-    std::printf("\nTo run what is left, and to merge it:\n  %s\n  %s\n",
+    std::printf("\nTo run the remaining cases, and to merge them:\n  %s\n  %s\n",
                 shown(continue_line(array, left)).c_str(),
                 shown(merge_line(array, place_of_merged(array.directory))).c_str());
   return code;

@@ -102,9 +102,9 @@ void ArrayWatch::ask() {
   if (!tasks && stop_signal_waits()) return;
   const bool answers = static_cast<bool>(tasks);
   if (answers == is_silent_)
-    tell(answers
-             ? "the controller answers again"
-             : fmt::format("the controller does not answer; the tasks go on ({})", tasks.error().message()));
+    tell(answers ? "the controller responds again"
+                 : fmt::format("the controller does not respond; the tasks continue ({})",
+                               tasks.error().message()));
   is_silent_ = !answers;
   if (answers) take(*tasks);
 }
@@ -150,7 +150,7 @@ void ArrayWatch::tell_counts() {
 
 bool ArrayWatch::stop(int signal) {
   if (signal_ != 0) {
-    tell(fmt::format("job {} is left to Slurm", job_.id));
+    tell(fmt::format("job {} continues under Slurm", job_.id));
     return false;
   }
   signal_ = signal;

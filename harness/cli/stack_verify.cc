@@ -174,7 +174,7 @@ int ask_world(const VerifyRequest& request) {
 }
 
 void add_online_options(CLI::App& command, VerifyRequest& request, CLI::Option* online) {
-  command.add_flag("--write", request.write, "Add what is missing to the lock (requires --online)")
+  command.add_flag("--write", request.write, "Add missing values to the lock (requires --online)")
       ->needs(online);
   command
       .add_option("--timeout", request.timeout, "Time limit per download (default: " + request.timeout + ")")

@@ -256,13 +256,13 @@ TEST(CallerDevices, AnXpuProbeThatFailsNamesTheMask) {
                           [&](const Environment&) { return answer; });
   };
   answer.problem = "probe_timeout";
-  answer.detail = "the driver did not answer within 15s";
+  answer.detail = "the driver did not respond within 15s";
   auto failed = asked();
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().kind, ErrorKind::kSystem);
   EXPECT_THAT(failed.error().message(),
               AllOf(HasSubstr("NEO_ZE_AFFINITY_MASK=9 of the caller"),
-                    HasSubstr("probe_timeout: the driver did not answer within 15s")));
+                    HasSubstr("probe_timeout: the driver did not respond within 15s")));
   EXPECT_THAT(failed.error().hint, HasSubstr("xpu:0 with 2 tiles, xpu:1 with 2 tiles"));
   answer = {};
   answer.problem = "probe_crash:11";

@@ -117,7 +117,7 @@ Result<std::vector<VariableChange>> plan_cuda(const VisibilityRequest& request) 
 Result<std::vector<VariableChange>> plan_xpu(const VisibilityRequest& request) {
   std::vector<VariableChange> plan = clear_all();
   const VariableChange hierarchy{kXpuHierarchyVariable, std::string(to_string(request.hierarchy)),
-                                 "what the mask counts"};
+                                 "whether the mask counts cards or tiles"};
   if (request.simulated_intel && request.devices.empty()) {
     plan.push_back({kXpuMaskVariable, std::nullopt, "each process has a simulated topology of its own"});
     if (request.hierarchy_given) plan.push_back(hierarchy);

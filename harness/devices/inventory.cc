@@ -66,7 +66,7 @@ Inventory judge_probe(Backend backend, const ProcessEnd& end, const std::string&
     case EndCause::kStall:
     case EndCause::kStopped:
       return failed("probe_timeout",
-                    fmt::format("the driver did not answer within {}", format_duration(options.timeout)));
+                    fmt::format("the driver did not respond within {}", format_duration(options.timeout)));
     case EndCause::kGuardLost:
       return failed("probe_failed:guard", "the probe's guard process was lost");
     case EndCause::kExited:
@@ -303,11 +303,11 @@ namespace {
 constexpr Milliseconds kProbeGrace{500};
 
 Error no_facts(const std::string& why) {
-  return {ErrorKind::kSystem, "ask the management library about a device: " + why, {}, 0};
+  return {ErrorKind::kSystem, "query the management library about a device: " + why, {}, 0};
 }
 
 std::string why_no_answer(const ProcessEnd& end, Milliseconds limit) {
-  if (end.cause != EndCause::kExited) return "no answer within " + format_duration(limit);
+  if (end.cause != EndCause::kExited) return "no response within " + format_duration(limit);
   if (end.exit_signal) return fmt::format("the probe ended by signal {}", *end.exit_signal);
   return fmt::format("the probe ended with code {}", end.exit_code.value_or(0));
 }

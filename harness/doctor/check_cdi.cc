@@ -101,7 +101,7 @@ void check_mig_of_container(Examination& examination) {
   examination.add(
       {HostState::kBroken,
        "cdi-mig",
-       fmt::format("this container was given the MIG instances {}, which do not exist any more",
+       fmt::format("this container was given the MIG instances {}, which no longer exist",
                    names_of(given, host)),
        "/dev/nvidia-caps",
        "on the host: sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml; then recreate the "

@@ -52,7 +52,7 @@ void apply(Examination& examination, const std::vector<KnownBad>& rules) {
   const bool firmware = unknown.contains("firmware.guc") || unknown.contains("firmware.huc");
   examination.add({HostState::kWarn,
                    "known-bad",
-                   fmt::format("not decided, because {} is unknown here: {}", fmt::join(unknown, ", "),
+                   fmt::format("not evaluated, because {} is unknown here: {}", fmt::join(unknown, ", "),
                                fmt::join(undecided, ", ")),
                    {},
                    firmware ? "sudo proctor doctor    (only root can read the firmware's version)"

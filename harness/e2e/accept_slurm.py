@@ -34,7 +34,7 @@ def failing_node_gives_no_verdict(sandbox):
     with Cluster(nodes=2, extra=[f"TaskProlog={prolog}"]) as cluster:
         done = accept(sandbox, cluster)
     check(done.returncode == 3 and "--exclude=node1\n" in done.stdout, done.returncode, done.stdout)
-    check("it gave no verdict" in done.stdout, done.stdout)
+    check("it returned no verdict" in done.stdout, done.stdout)
 
 
 run_scenarios([broken_node_is_named, failing_node_gives_no_verdict])

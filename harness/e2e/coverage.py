@@ -23,6 +23,9 @@ def main():
         check(sentences <= found, SENTENCES, "has rules that no check proves:", sorted(sentences - found))
         done = sandbox.proctor("list", "--coverage", "--json")
         text = sandbox.proctor("list", "--coverage").stdout
+        explained = sandbox.proctor("explain", "memory.xpu/Copy.HostToDeviceIsByteExact")
+    sentence = tomllib.loads(SENTENCES.read_text())["M22"]
+    check(f"M22: {sentence}\n" in explained.stdout, "explain prints the sentence of the rule:", explained.stdout, explained.stderr)
     check(done.returncode == 0, "proctor list --coverage exits", done.returncode, done.stderr)
     check("no check calls it" not in done.stderr, "harness/selftest/uncalled_functions.toml:", done.stderr)
     covered = json.loads(done.stdout)

@@ -118,7 +118,7 @@ def drained_and_undrained(sandbox):
     done, document = run(sandbox, {"case": cuda("/bin/true")}, *machine)
     check(done.returncode != 0 and outcomes(document) != ["pass"], done.stdout)
     done = sandbox.proctor("devices", "undrain", "cuda-sim:0", "--probe", *machine)
-    check(done.returncode == 0 and "is well" in done.stdout, done.stdout, done.stderr)
+    check(done.returncode == 0 and "passed its health probe" in done.stdout, done.stdout, done.stderr)
     done, document = run(sandbox, {"case": cuda("/bin/true")}, *machine)
     check(done.returncode == 0, done.stdout, done.stderr)
     print("ok drained by hand, undrained by the probe")

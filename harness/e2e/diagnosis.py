@@ -125,8 +125,11 @@ def explained(sandbox):
     """What a diagnosis means can be asked for."""
     rule = sandbox.proctor("explain", "xid:79")
     check(rule.returncode == 0 and "device_lost" in rule.stdout, rule.stdout, rule.stderr)
+    check("GPU has fallen off the bus" in rule.stdout, rule.stdout)
+    other = sandbox.proctor("explain", "Xid 46")
+    check(other.returncode == 0 and "GPU stopped processing" in other.stdout and "xid:other" in other.stdout, other.stdout, other.stderr)
     wrong = sandbox.proctor("explain", "xid:7900")
-    check(wrong.returncode == 2 and "xid:other" in wrong.stderr, wrong.returncode, wrong.stderr)
+    check(wrong.returncode == 2 and "xid:other" in wrong.stderr and "Xid 7900 is not in the table" in wrong.stderr, wrong.returncode, wrong.stderr)
     print("ok rules are explained")
 
 

@@ -230,7 +230,7 @@ def other_machine(sandbox):
     process, out = start_run(sandbox, token)
     change_records(sandbox, out, boot_id="another", host="gpu-07")
     done = sandbox.proctor("dump", out)
-    check(done.returncode == 2 and "cannot be looked at from here" in done.stderr and "gpu-07" in done.stderr, done)
+    check(done.returncode == 2 and "cannot be checked from here" in done.stderr and "gpu-07" in done.stderr, done)
     finish(sandbox, out, "--stop", code=75, says=["started on gpu-07", "may be alive", "Run finish there"])
     check(process.poll() is None and survivors(token) and not (out / "report.json").exists(), "it was touched")
     done = sandbox.proctor("run", "--out", sandbox.out(), "--", "true")
@@ -299,7 +299,7 @@ def device_memory(sandbox):
     if not (BIN / "memory_xpu").exists():
         skip("needs:memory_xpu, which is not built")
     machine = sandbox.path / "machine"
-    for us, code, says in ((1_000_000, 0, "the memory of 1 device is back"), (None, 75, "MiB more in use than before the run")):
+    for us, code, says in ((1_000_000, 0, "the memory of 1 device is free again"), (None, 75, "MiB more than before the run")):
         shutil.rmtree(machine, ignore_errors=True)
         machine.mkdir()
         fault = "sysman.leak_after_exit" + (f":us={us}" if us else "")
@@ -344,7 +344,7 @@ def driver_that_hangs(sandbox):
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
-    check(done.returncode == 75 and "the limit is over while the devices are examined" in done.stderr, done)
+    check(done.returncode == 75 and "the time limit expired while checking the devices" in done.stderr, done)
     check("the run's exit code is 3" in done.stdout, "not first:", done.stdout)
     (programs / "proctor-probe-xpu").write_text("#!/bin/sh\nexit 9\n")
     done = subprocess.run([programs / "proctor", "finish", out], cwd=sandbox.path, env=sandbox.env,

@@ -187,8 +187,8 @@ def a_mount_is_not_emptied(sandbox):
             check(outcomes(out) == {"mounts_sh.none/A.B": "pass"}, where, outcomes(out), done.stdout, done.stderr)
             warnings = [warning["text"] for warning in of_type(records(out), "warning") if warning["code"] == "scratch_left"]
             if where != "$TMPDIR/..":  # which hides the directory, and is not in it
-                check(warnings and "something is mounted there" in warnings[0], where, warnings, done.stdout, done.stderr)
-            check("something is mounted there" in done.stderr, where, done.stderr)
+                check(warnings and "another file system is mounted there" in warnings[0], where, warnings, done.stdout, done.stderr)
+            check("another file system is mounted there" in done.stderr, where, done.stderr)
     finally:
         shutil.rmtree(place)  # the mounts ended with their namespace
 

@@ -146,7 +146,7 @@ def the_rest_is_a_plan(sandbox):
     check_whole(*merged(sandbox, *runs))
     refused(sandbox, "report", "merge", *runs[:-1], "--out", sandbox.out(), says=["shard 2/2 is missing"])
     done = sandbox.proctor("plan", "--remaining", *runs, "-o", "none.json")
-    check(done.returncode == 0 and "nothing is left" in done.stdout, done.stdout, done.stderr)
+    check(done.returncode == 0 and "nothing remains to be run" in done.stdout, done.stdout, done.stderr)
     check(not (sandbox.path / "none.json").exists(), "a plan without cases")
 
     (sandbox.path / "plan.json").rename(sandbox.path / "moved.json")

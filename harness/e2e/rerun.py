@@ -249,7 +249,7 @@ def changed(sandbox):
         path.write_text(text)
         then, now = (hashlib.sha256(one.encode()).hexdigest()[:12] for one in (before, text))
         done = sandbox.proctor("rerun", first, "--out", sandbox.out())
-        check(done.returncode == 2 and f"{path.name}: sha256 {then} then, {now} now" in done.stderr, done.returncode, done.stderr)
+        check(done.returncode == 2 and f"{path.name}: sha256 was {then}, and is {now} now" in done.stderr, done.returncode, done.stderr)
         check("--anyway" in done.stderr, done.stderr)
         check(sandbox.proctor("rerun", first, "--anyway", "--out", sandbox.out()).returncode == 1, "--anyway goes on")
         path.write_text(before)
@@ -267,8 +267,8 @@ def other_card(sandbox):
     journal = first / "journal.jsonl"
     text = journal.read_text()
     uuid = [device for device in of_type(records(first), "run_planned")[0]["devices"]][0]["uuid"]
-    for old, new, word in (('"xpu:4x1"', '"xpu:2x1"', "xpu-sim:3 is not here; here are xpu-sim:0, xpu-sim:1"),
-                           (uuid, "00" * 16, f"xpu-sim:3 is another card: UUID {'00' * 16} then, {uuid} now")):
+    for old, new, word in (('"xpu:4x1"', '"xpu:2x1"', "xpu-sim:3 is not on this machine; its devices are xpu-sim:0, xpu-sim:1"),
+                           (uuid, "00" * 16, f"xpu-sim:3 is another card: its UUID was {'00' * 16}, and is {uuid} now")):
         journal.write_text(text.replace(old, new))
         done = sandbox.proctor("rerun", first, "--case", "bad/sh", "--out", sandbox.out())
         check(done.returncode == 75 and word in done.stderr and "--any-device" in done.stderr, done.returncode, done.stderr)

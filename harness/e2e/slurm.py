@@ -109,7 +109,7 @@ def as_unsharded(document):
 
 def lines_to_go_on(text):
     """[sbatch ..., proctor report merge ...]"""
-    lines = text.rpartition("To run what is left, and to merge it:\n")[2].splitlines()
+    lines = text.rpartition("To run the remaining cases, and to merge them:\n")[2].splitlines()
     check(len(lines) >= 2, "it does not say how to go on:", text)
     return [line.strip() for line in lines[:2]]
 
@@ -297,12 +297,12 @@ def controller_restarts(sandbox):
         run = Started(sandbox, cluster, "--out", "out", "--shards=2", "--", "--jobs", "1")
         wait_for_start(out / "shard-1", out / "shard-2")
         cluster.end_controller()
-        run.wait_for("the controller does not answer")
+        run.wait_for("the controller does not respond")
         cluster.start_controller()
-        run.wait_for("the controller answers again")
+        run.wait_for("the controller responds again")
         (sandbox.path / "go").touch()
         check(run.end() == 0, run.text())
-        check(run.text().count("does not answer") == 1, run.text())
+        check(run.text().count("does not respond") == 1, run.text())
 
 
 def controller_stays_away(sandbox):
@@ -313,10 +313,10 @@ def controller_stays_away(sandbox):
         run = Started(sandbox, cluster, "--out", "out", "--shards=2", "--", "--jobs", "1")
         wait_for_start(out / "shard-1", out / "shard-2")
         cluster.end_controller()
-        run.wait_for("the controller does not answer")
+        run.wait_for("the controller does not respond")
         (sandbox.path / "go").touch()
         check(run.end() == 0, run.text())
-        check("answers again" not in run.text() and len(report(out / "merged")["cases"]) == 12, run.text())
+        check("responds again" not in run.text() and len(report(out / "merged")["cases"]) == 12, run.text())
 
 
 def refused_jobs(sandbox):
@@ -462,7 +462,7 @@ def without_an_answer(sandbox):
     silent = Started(sandbox, cluster, "--out", "out", "--shards=2", "--", "--jobs", "1")
     wait_for_start(out / "shard-1", out / "shard-2")
     cluster.away.write_text("echo squeue: error: Unable to contact slurm controller >&2; exit 1\n")
-    silent.wait_for("the controller does not answer")
+    silent.wait_for("the controller does not respond")
     (sandbox.path / "go").touch()
     check(silent.end() == 0 and len(report(out / "merged")["cases"]) == 12, silent.text())
 
@@ -478,7 +478,7 @@ def without_an_answer(sandbox):
     began = time.monotonic()
     check(hangs.end() == 128 + signal.SIGINT, hangs.text())
     check(time.monotonic() - began < 20, "the second Ctrl-C waits for scancel:", hangs.text())
-    check("it still runs: scancel 17" in hangs.text() and "does not answer" not in hangs.text(), hangs.text())
+    check("it still runs: scancel 17" in hangs.text() and "does not respond" not in hangs.text(), hangs.text())
     (sandbox.path / "go").touch()
     # The runner writes this record after its last report. An earlier end of the test leaves files behind.
     rendered = lambda shard: "reports_rendered" in (out / shard / "journal.jsonl").read_text()

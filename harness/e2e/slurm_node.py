@@ -195,7 +195,7 @@ def health_check_drains_once(sandbox):
         wait_until(lambda: "DRAIN" in node_line(cluster, "State"), 60, "the drained node")
         reason = node_line(cluster, "Reason")
         check(reason.startswith("proctor: cuda-sim:1 by hand"), reason)
-        wait_until(lambda: "is drained already" in said_by(check_program), 60, "the next check")
+        wait_until(lambda: "is already drained" in said_by(check_program), 60, "the next check")
         check(said_by(check_program).count("drained node node1") == 1, said_by(check_program))
         check(node_line(cluster, "Reason") == reason, "the reason changed:", node_line(cluster, "Reason"))
         sandbox.proctor("devices", "undrain", "cuda-sim:1", "--state-dir", state)

@@ -438,7 +438,7 @@ TEST(BenchmarkRecognition, AProgramThatPrintsNoListIsACommand) {
                   {.run = [&](const ListCommand&) -> Result<ListOutput> { return out; }}, warnings);
     ASSERT_TRUE(found) << found.error().what;
     EXPECT_EQ(found->kind, &command_kind()) << printed;
-    EXPECT_EQ(found->reason, "knows --benchmark_list_tests=true, but prints no list with it");
+    EXPECT_EQ(found->reason, "accepts --benchmark_list_tests=true, but prints no list with it");
   }
 }
 

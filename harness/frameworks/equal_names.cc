@@ -71,7 +71,7 @@ std::map<std::size_t, int> join_equal_names(std::vector<Case>& cases,
     warnings.push_back(
         {WarningCode::kCaseWarning,
          fmt::format("suite `{}` ({}): {} tests have the name `{}`, by which their framework cannot "
-                     "tell them apart. They are one case, which fails if one of them fails",
+                     "distinguish them. They are one case, which fails if one of them fails",
                      suite.name, suite.origin, count, clean_text(kept[which].name))});
   }
   cases = std::move(kept);

@@ -132,7 +132,7 @@ class ProctorKind final : public Kind {
     if (suite.process == "suite" && std::ranges::all_of(cases, &std::string::empty, &Case::group)) {
       warnings.push_back(
           {WarningCode::kBatchUnused,
-           fmt::format("suite `{}`: each case has its own process: the list of {} does not say "
+           fmt::format("suite `{}`: each case has its own process: the list of {} does not contain "
                        "\"batch\" of any",
                        suite.name, suite.command.front())});
     }

@@ -120,9 +120,8 @@ std::string measure_line(const XmlElement& benchmark) {
   const auto mean = form.figure(written("mean"));
   if (!mean) {
     return event_line(
-        "warn",
-        {{"message", fmt::format("benchmark `{}` has no figure: its mean `{}` is no number that can be read",
-                                 name, written("mean"))}});
+        "warn", {{"message", fmt::format("benchmark `{}` has no figure: its mean `{}` is not a valid number",
+                                         name, written("mean"))}});
   }
   return event_line("measure", {{"name", name},
                                 {"value", *mean},

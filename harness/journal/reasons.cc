@@ -36,7 +36,7 @@ constexpr std::array kReasons = {
     ReasonMeaning{R::kDriverCrash, "driver_crash:*", only(kFail), kCode, kAnywhere, kByOutcome,
                   "the driver crashed its process with {}"},
     ReasonMeaning{R::kOrder, "order", only(kFail), kCode, kAnywhere, kByOutcome,
-                  "passed in a process with other cases, and failed alone: it needs what ran before it"},
+                  "passed in a process with other cases, and failed alone: it depends on the cases before it"},
     ReasonMeaning{R::kLeft, "left:*", only(kFail), kCode, kAnywhere, kByOutcome, ""},
     ReasonMeaning{R::kDeviceLost, "device_lost", only(kFail), kCode, kAnywhere, kByOutcome, ""},
 
@@ -45,7 +45,7 @@ constexpr std::array kReasons = {
     ReasonMeaning{R::kResultMismatch, "result_mismatch", only(kError), kCode, kAnywhere, kByOutcome,
                   "its reported result is not that of this case alone, or contradicts its events or its exit code"},
     ReasonMeaning{R::kProtocol, "protocol", only(kError), kCode, kAnywhere, kByOutcome,
-                  "wrote something that is no event to its events descriptor"},
+                  "wrote a line that is not an event to its events descriptor"},
     ReasonMeaning{R::kDiscovery, "discovery", only(kError), kCode, kAnywhere, kByOutcome,
                   "the cases of the suite are not known: its program did not list them"},
     ReasonMeaning{R::kSpawn, "spawn:ENOENT", only(kError), kSetup, kAnywhere, kExecNotFound,

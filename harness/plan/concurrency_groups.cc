@@ -47,7 +47,7 @@ std::optional<Error> ConcurrencyGroups::problem() const {
   }
   for (const auto& [name, group] : definitions_) {
     if (std::ranges::find(uses_, name, &Use::name) != uses_.end()) continue;
-    return Error::refused(fmt::format("{}: no suite is in [group.{}]", group.origin, name),
+    return Error::refused(fmt::format("{}: no suite and no case is in [group.{}]", group.origin, name),
                           fmt::format("Write group = \"{}\" in a suite or an [[override]].", name));
   }
   return std::nullopt;

@@ -89,11 +89,11 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{
             "Backend", "[suite.a]\nbackend = \"rocm\"\ncommand = [\"x\"]\n",
             "proctor.toml:2: `backend` in [suite.a] is \"rocm\", but must be one of auto, cuda, xpu, none",
-            "NVIDIA devices are `cuda`, Intel devices `xpu`, and `none` is no device."},
+            "NVIDIA devices are `cuda`, Intel devices `xpu`, and `none` uses no device."},
         BadConfig{
             "BackendOfAnyVendor", "[suite.a]\nbackend = \"gpu\"\ncommand = [\"x\"]\n",
             "proctor.toml:2: `backend` in [suite.a] is \"gpu\", but must be one of auto, cuda, xpu, none",
-            "NVIDIA devices are `cuda`, Intel devices `xpu`, and `none` is no device."},
+            "NVIDIA devices are `cuda`, Intel devices `xpu`, and `none` uses no device."},
         BadConfig{"Mask", "[suite.a]\nmask = \"uid\"\ncommand = [\"x\"]\n",
                   "proctor.toml:2: `mask` in [suite.a] is \"uid\", but must be one of uuid, index",
                   "Did you mean `uuid`?"},

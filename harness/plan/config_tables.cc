@@ -325,9 +325,8 @@ class FileReader {
 
   void read_skips(TableReader& top) {
     if (file_.of_user && top.node("skip") != nullptr) {
-      return top.fail(
-          "skip", "[[skip]] is not allowed in the user's own file",
-          "Write it in the proctor.toml of the project, where everyone who runs its tests sees it.");
+      return top.fail("skip", "[[skip]] is not allowed in the user's own file",
+                      "Write it in the proctor.toml of the project, where all users of its tests see it.");
     }
     for (const toml::table* entry : top.tables("skip")) {
       TableReader reader = reader_of(*entry, "[[skip]]", config_keys("skip"));

@@ -97,7 +97,7 @@ echo '{"v":1,"event":"case","case":"A.Alone"}' >&3)");
   alone.process = "suite";
   ASSERT_TRUE(cases_of(alone, 0, run_listing));
   ASSERT_EQ(warnings_.size(), 1u);
-  EXPECT_THAT(warnings_[0].text, HasSubstr("does not say \"batch\" of any"));
+  EXPECT_THAT(warnings_[0].text, HasSubstr("does not contain \"batch\" of any"));
 }
 
 TEST_F(DiscoveryTest, BadEventLinesAreNamed) {

@@ -276,7 +276,7 @@ std::vector<Warning> clock_warnings(const Plan& plan) {
     if (tells_begin_and_end(voice) || (!suite.policy.startup && !suite.policy.shutdown)) continue;
     warnings.push_back({WarningCode::kClockUnused,
                         fmt::format("suite `{}`: `startup` and `shutdown` have no effect: a suite of kind {} "
-                                    "does not say when a case begins and ends",
+                                    "does not report when a case begins and ends",
                                     suite.name, suite.kind->name())});
   }
   return warnings;

@@ -127,7 +127,8 @@ Result<std::optional<Recognition>> ask(const Kind& kind, const Suite& suite, con
   const std::string instead = listing == Listing::kEmpty ? std::string(kListsNoTests)
                               : ended_well(kind, *out)   ? "prints no list"
                                                          : exit_text(*out);
-  why = fmt::format("knows {}, but {} with it", option == command.end() ? command.back() : *option, instead);
+  why =
+      fmt::format("accepts {}, but {} with it", option == command.end() ? command.back() : *option, instead);
   return std::optional<Recognition>();
 }
 

@@ -120,14 +120,14 @@ TEST_F(RecogniseTest, GtestOptionsWithoutAListMakeACommand) {
   out.exit_code = 3;
   const Recognition exits = recognised({elf("gtest_list_tests")}, answering(out));
   EXPECT_EQ(exits.kind, &command_kind());
-  EXPECT_EQ(exits.reason, "knows --gtest_list_tests, but exits with 3 with it");
+  EXPECT_EQ(exits.reason, "accepts --gtest_list_tests, but exits with 3 with it");
   out.exit_code = 0;
   out.stdout_text = "hello\n";
   EXPECT_EQ(recognised({elf("gtest_list_tests")}, answering(out)).reason,
-            "knows --gtest_list_tests, but prints no list with it");
+            "accepts --gtest_list_tests, but prints no list with it");
   out.file_text = R"({"tests": 0, "name": "AllTests", "testsuites": []})";
   EXPECT_EQ(recognised({elf("gtest_list_tests")}, answering(out)).reason,
-            "knows --gtest_list_tests, but lists no tests with it");
+            "accepts --gtest_list_tests, but lists no tests with it");
 }
 
 // A list that is refused is a list: judged by its exit code the program might be green.

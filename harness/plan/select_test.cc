@@ -230,7 +230,8 @@ TEST(SelectSuites, AWordForAnyVendorIsNotTakenForOne) {
   SelectionOptions options;
   for (const char* word : {"gpu", "nvidia", "rocm"}) {
     options.backend = word;
-    EXPECT_EQ(chosen(options)[1], "NVIDIA devices are `cuda`, Intel devices `xpu`, and `none` is no device.");
+    EXPECT_EQ(chosen(options)[1],
+              "NVIDIA devices are `cuda`, Intel devices `xpu`, and `none` uses no device.");
   }
   options.backend = "xup";
   EXPECT_THAT(chosen(options)[1], testing::StartsWith("Did you mean `xpu`? NVIDIA devices are `cuda`"));

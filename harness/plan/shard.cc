@@ -274,7 +274,7 @@ Result<Shard> shard_of_environment(const Environment& environment) {
     const Said said{scheduler.variable, *shard};
     if (found && found->shard.count > 1 && shard->count > 1) {
       return Error::refused(fmt::format("--shard auto: {}, but {}", in_words(*found), in_words(said)),
-                            "Set PROCTOR_SHARD=K/N to decide.");
+                            "Set PROCTOR_SHARD=K/N to select one.");
     }
     if (!found || shard->count > 1) found = said;
   }

@@ -130,7 +130,7 @@ TEST_F(ConfigTest, SkipInUserFileIsRefused) {
   EXPECT_THAT(config.error().what,
               HasSubstr("home/proctor.toml:4: [[skip]] is not allowed in the user's own file"));
   EXPECT_EQ(config.error().hint,
-            "Write it in the proctor.toml of the project, where everyone who runs its tests sees it.");
+            "Write it in the proctor.toml of the project, where all users of its tests see it.");
 }
 
 struct BadSkip {

@@ -436,7 +436,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
 
   void end_sweep() {
     swept_ = true;
-    if (!sweep_->found().empty()) lose_guard("it said that nothing was left");
+    if (!sweep_->found().empty()) lose_guard("it reported that no process was left");
     check_done();
   }
 

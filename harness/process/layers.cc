@@ -241,8 +241,9 @@ constexpr Caveat kTracedGuard{"a test can trace its guard, because /proc is moun
 constexpr Caveat kHostProc{"/proc shows the host's pids: a test that opens /proc/<getpid()> misreads",
                            has_host_proc, mend_masked_proc};
 constexpr Caveat kUserNamespace{
-    "tests run in a user namespace: files of other users appear to belong to nobody, and set-uid programs "
-    "gain nothing",
+    "tests run in a user namespace: files of other users appear to belong to user 65534, and set-uid "
+    "programs "
+    "gain no rights",
     has_user_namespace, mend_set_uid};
 constexpr Caveat kOutlivesInLeaf{
     "a case survives if runner and guard are killed together, until `proctor finish` or the next run kills "
@@ -256,7 +257,7 @@ constexpr Caveat kPidfd{
 constexpr Caveat kSignals{"a test can signal and limit the runner and all other processes of its user",
                           has_no_scope, mend_signals};
 constexpr Caveat kRootInLeaf{
-    "a root test can leave its cgroup, which alone does not help it, and can make the guard report by ptrace "
+    "a root test can leave its cgroup without effect, and can make the guard report by ptrace "
     "that no process is left",
     is_root_without_landlock, mend_root};
 constexpr Caveat kRoot{"a root test can make the guard report by ptrace that no process is left",

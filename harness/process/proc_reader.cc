@@ -169,7 +169,7 @@ std::vector<LeakedProcess> find_leaked_processes(ProcReader& reader, pid_t guard
     leaked_processes.push_back({pid, command_of(reader, pid)});
   }
   if (const int err = found.why_not_whole(); err != 0 && leaked_processes.size() < kMaxNamed)
-    leaked_processes.push_back({0, "what else is there " + Error::system("cannot be read", err).what});
+    leaked_processes.push_back({0, Error::system("the other processes cannot be read", err).what});
   return leaked_processes;
 }
 

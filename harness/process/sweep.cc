@@ -155,7 +155,7 @@ std::vector<LeakedProcess> end_children(Recipe& recipe) {
     if (!is_zombie_or_gone(pid)) left.push_back({pid, command_of(recipe.reader, pid)});
   }
   if (const int err = children.why_not_whole(); err != 0)
-    left.push_back({0, Error::system("what is there cannot be read", err).what});
+    left.push_back({0, Error::system("the remaining processes cannot be read", err).what});
   return left;
 }
 

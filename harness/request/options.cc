@@ -85,9 +85,10 @@ Rows report_rows() {
       {.name = "--subject",
        .value = TextsValue{PROCTOR_AT(reports.subject)},
        .placeholder = "NAME=VALUE",
-       .help = "What is tested: commit, dirty, branch, repository or build (default: from the CI variables, "
-               "else the "
-               "checkout); repeatable",
+       .help =
+           "Subject of the test: commit, dirty, branch, repository or build (default: from the CI variables, "
+           "else the "
+           "checkout); repeatable",
        .in = kStarting,
        .heading = kReports,
        .effect = GateEffect::kNone},
@@ -239,7 +240,7 @@ Rows accept_rows() {
           {.name = "--expect",
            .value = TextValue{.of = PROCTOR_AT(accept.expect)},
            .placeholder = "FILE",
-           .help = "What the machine should have, as `proctor devices --expect-file` writes it",
+           .help = "File with the expected devices of the machine, as `proctor devices --expect-file` writes it",
            .in = kForAccept,
            .short_help = kForAccept,
            .heading = kAcceptance,

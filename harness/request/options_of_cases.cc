@@ -194,7 +194,7 @@ Rows plan_rows() {
       {.name = "--resume",
        .value = TextValue{.of = PROCTOR_AT(plan.resume)},
        .placeholder = "RUN_DIR",
-       .help = "Run what the run in this directory left, with the options of that run",
+       .help = "Run the remaining cases of the run in this directory, with the options of that run",
        .in = kForRun,
        .heading = kCases,
        .effect = GateEffect::kNone},

@@ -157,7 +157,7 @@ void WatchOfRun::on_tick() {
 
 void WatchOfRun::report_loss() {
   if (const std::string why = display_.take_loss(); !why.empty())
-    events_.on(Warning{WarningCode::kStdoutLost, "failed to write to stdout: " + why + "; the run went on"});
+    events_.on(Warning{WarningCode::kStdoutLost, "failed to write to stdout: " + why + "; the run continued"});
 }
 
 // No record follows the end of the run. What the journal loses later is reported as a lost report.
@@ -202,7 +202,7 @@ std::vector<Warning> WatchOfRun::look_at_the_end() {
   if (const std::string why = prepared_.journal->difference(); !why.empty()) {
     warnings.push_back(
         {WarningCode::kJournalChanged, "the journal was changed after its runner wrote it: " + why +
-                                           "; these reports contain what the runner wrote; do not rely on "
+                                           "; these reports contain the records of the runner; do not rely on "
                                            "reports that are rendered from the journal"});
   }
   return warnings;

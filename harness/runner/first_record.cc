@@ -146,7 +146,7 @@ void describe_narrowing(const Checked& checked, Prepared& prepared) {
 // Which runs belong together, while their directories are known.
 void tell_rest(const Checked& checked, const PlannedRest& rest, Prepared& prepared) {
   const std::vector<std::string>& runs = checked.request().plan.rest_of;
-  std::string note = fmt::format("what run {} left: {} of {} cases", joined(rest.runs, ", "),
+  std::string note = fmt::format("remaining cases of run {}: {} of {}", joined(rest.runs, ", "),
                                  prepared.placed.planned.plan.cases.size(), rest.planned);
   if (!runs.empty()) {
     std::string words;

@@ -183,8 +183,9 @@ Result<Jobs> count_jobs(int asked, const FoundDevices& devices, PlannedRun& plan
   const int fewer = most_jobs_with_open_files();
   if (asked != 0 || fewer < 1 || !check_open_files(fewer, ranks)) return enough.error();
   planned.warnings.push_back(
-      {WarningCode::kOpenFiles, fmt::format("{} cases at once and not {}, for want of open files: {} ({})",
-                                            fewer, jobs.all, enough.error().what, enough.error().hint)});
+      {WarningCode::kOpenFiles,
+       fmt::format("{} cases at once instead of {}, because the limit of open files is too low: {} ({})",
+                   fewer, jobs.all, enough.error().what, enough.error().hint)});
   return Jobs{.all = fewer, .on_cores = std::min(jobs.on_cores, fewer)};
 }
 

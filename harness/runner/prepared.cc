@@ -95,7 +95,7 @@ std::vector<Warning> keep_journal_seal(const std::string& run_id, Prepared& prep
   if (!file)
     return {{WarningCode::kJournalSeal,
              "failed to " + file.error().what +
-                 "; after the run only the journal itself tells whether it was changed"}};
+                 "; a change of the journal after the run can only be detected in the journal itself"}};
   auto seal = std::make_shared<JournalSealFile>(*std::move(file));
   prepared.journal->keep_seal([seal](const JournalSeal& written) { seal->keep(written); });
   return {};
@@ -113,9 +113,10 @@ Result<std::vector<Warning>> write_record(const Checked& checked, Prepared& prep
     description.parent_pid = 0;  // a server outlives the step that starts it
   auto record = RunRecordFiles::write(description);
   if (!record)
-    return std::vector<Warning>{{WarningCode::kRunRecord,
-                                 "failed to " + record.error().what +
-                                     "; if this runner is killed, the next run cannot sweep what it leaves"}};
+    return std::vector<Warning>{
+        {WarningCode::kRunRecord,
+         "failed to " + record.error().what +
+             "; if this runner is killed, the next run cannot kill its remaining processes"}};
   prepared.record.emplace(*std::move(record));
   return keep_journal_seal(checked.run_id, prepared);
 }

@@ -27,7 +27,7 @@ Result<void> forget_old_report(const RunRequest& request) {
   const auto there = std::filesystem::status(junit, unknown);
   if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
     return Error::refused("--junit " + junit + " is not a regular file");
-  return replace_file(junit, junit_without_run("The run has not come to its end."));
+  return replace_file(junit, junit_without_run("The run has not finished."));
 }
 
 // Sets the directory of the run: that of --out, or of a part of a run that is joined.

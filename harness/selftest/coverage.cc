@@ -333,7 +333,7 @@ bool names(std::string_view part, const Document& document) {
 SourceKind kind_of_part(std::string_view part) {
   const auto found =
       std::ranges::find_if(kDocuments, [&](const Document& document) { return names(part, document); });
-  return found == kDocuments.end() ? kOurs : found->kind;
+  return found == kDocuments.end() ? kProject : found->kind;
 }
 
 }  // namespace
@@ -348,14 +348,14 @@ std::string_view to_string(SourceKind kind) {
       return "implementation";
     case kTests:
       return "tests";
-    case kOurs:
+    case kProject:
       return "project";
   }
   return "";
 }
 
 SourceKind kind_of_source(std::string_view source) {
-  SourceKind strongest = kOurs;
+  SourceKind strongest = kProject;
   while (!source.empty()) {
     const std::size_t end = std::min(source.find("; "), source.size());
     strongest = std::min(strongest, kind_of_part(source.substr(0, end)));

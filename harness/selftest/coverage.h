@@ -22,8 +22,8 @@ namespace proctor {
 // What kind of document a check's rule comes from. Example: "Level Zero specification, zeMemFree" is a specification.
 //
 // A source is the name of a document, a comma or colon, and the place in it. Several are separated by "; ", and the
-// strongest counts. A name without a place, or a name that the table does not have, is our own opinion, and no check
-// that rests on one may gate (harness/e2e/coverage.py).
+// strongest counts. A source without a place, or with a name that the table does not have, is a rule of the project, and no
+// check that rests on one may gate (harness/e2e/coverage.py).
 
 // From the strongest to the weakest.
 enum class SourceKind {
@@ -31,11 +31,12 @@ enum class SourceKind {
   kDocumentation,   // a vendor's guide or manual, or literature
   kImplementation,  // the source of a driver or library, or what was measured on one
   kTests,           // a test suite of others that passes on devices
-  kOurs,
+  kProject,
 };
 
 inline constexpr std::array kSourceKinds{SourceKind::kSpecification, SourceKind::kDocumentation,
-                                         SourceKind::kImplementation, SourceKind::kTests, SourceKind::kOurs};
+                                         SourceKind::kImplementation, SourceKind::kTests,
+                                         SourceKind::kProject};
 
 std::string_view to_string(SourceKind kind);
 SourceKind kind_of_source(std::string_view source);
@@ -44,7 +45,7 @@ struct CoveredCheck {
   std::string id{};                   // without parameters: "memory.xpu/Copy.OddAddressesAreByteExact"
   std::vector<std::string> faults{};  // as it declares them
   SeverityWord severity{};
-  SourceKind kind = SourceKind::kOurs;  // of the source of its rule
+  SourceKind kind = SourceKind::kProject;  // of the source of its rule
 };
 
 struct CoveredRule {

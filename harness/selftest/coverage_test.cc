@@ -49,7 +49,7 @@ TEST(CoverageTest, EachRuleHasItsChecksOnceAndTheirFaults) {
 
 TEST(CoverageTest, ChecksAreCountedByTheKindOfTheirSource) {
   Plan mixed = plan();
-  mixed.cases[2].source = "we think so";
+  mixed.cases[2].source = "project rule: A copy ends.";
   mixed.cases[2].severity = Severity::kWarn;
   const Coverage coverage = coverage_of(mixed);
   const std::string text = to_text(coverage);
@@ -137,11 +137,11 @@ TEST(SourceKindTest, TheStrongestCounts) {
 }
 
 TEST(SourceKindTest, ADocumentWithoutAPlaceProvesNothing) {
-  EXPECT_EQ(kind_of_source("Level Zero specification"), SourceKind::kOurs);
-  EXPECT_EQ(kind_of_source("Level Zero specification, "), SourceKind::kOurs);
-  EXPECT_EQ(kind_of_source("Level Zero specifications, zeMemFree"), SourceKind::kOurs);
-  EXPECT_EQ(kind_of_source("isolation: two jobs on one device"), SourceKind::kOurs);
-  EXPECT_EQ(kind_of_source(""), SourceKind::kOurs);
+  EXPECT_EQ(kind_of_source("Level Zero specification"), SourceKind::kProject);
+  EXPECT_EQ(kind_of_source("Level Zero specification, "), SourceKind::kProject);
+  EXPECT_EQ(kind_of_source("Level Zero specifications, zeMemFree"), SourceKind::kProject);
+  EXPECT_EQ(kind_of_source("isolation: two jobs on one device"), SourceKind::kProject);
+  EXPECT_EQ(kind_of_source(""), SourceKind::kProject);
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ KillResult judge_kill(const FaultedCase& run) {
     return kill;
   }
   if (run.verdict.outcome != Outcome::kFail) {
-    kill.message = to_string(run.verdict) + " is no kill";
+    kill.message = to_string(run.verdict) + " does not count as a kill";
     return kill;
   }
   const Failure* failure = failure_of_rule(run);

@@ -63,32 +63,32 @@ const Row kRows[] = {
      [](FaultedCase& run) {
        run.verdict = {Outcome::kSkip, Reason::kNoDevice};
      },
-     true, false, "skip(no_device) is no kill"},
+     true, false, "skip(no_device) does not count as a kill"},
     {"Crash",
      [](FaultedCase& run) {
        run.verdict = {Outcome::kCrash, {Reason::kSignal, 11}};
      },
-     true, false, "crash(signal:11) is no kill"},
+     true, false, "crash(signal:11) does not count as a kill"},
     {"Error",
      [](FaultedCase& run) {
        run.verdict = {Outcome::kError, Reason::kNoResult};
      },
-     true, false, "error(no_result) is no kill"},
+     true, false, "error(no_result) does not count as a kill"},
     {"Timeout",
      [](FaultedCase& run) {
        run.verdict = {Outcome::kTimeout, ""};
      },
-     true, false, "timeout is no kill"},
+     true, false, "timeout does not count as a kill"},
     {"Stall",
      [](FaultedCase& run) {
        run.verdict = {Outcome::kStall, ""};
      },
-     true, false, "stall is no kill"},
+     true, false, "stall does not count as a kill"},
     {"DeviceLost",
      [](FaultedCase& run) {
        run.verdict = {Outcome::kDeviceLost, ""};
      },
-     true, false, "device_lost is no kill"},
+     true, false, "device_lost does not count as a kill"},
     {"ExpectedHang",
      [](FaultedCase& run) {
        run.verdict = {Outcome::kTimeout, ""};
@@ -124,13 +124,13 @@ const Row kRows[] = {
        run.verdict = {Outcome::kError, Reason::kNoResult};
        run.expects = "mismatch";
      },
-     true, false, "error(no_result) is no kill"},
+     true, false, "error(no_result) does not count as a kill"},
     {"HangWhereAnAbortIsExpected",
      [](FaultedCase& run) {
        run.verdict = {Outcome::kTimeout, ""};
        run.expects = "abort";
      },
-     true, false, "timeout is no kill"},
+     true, false, "timeout does not count as a kill"},
     {"ExpectedHangWithoutItsFault",
      [](FaultedCase& run) {
        run.verdict = {Outcome::kTimeout, ""};

@@ -121,7 +121,7 @@ const Expected kExpected[] = {
     {"Survives", true, false, Outcome::kPass, "survived"},
     {"NeverReached", false, false, Outcome::kPass, "never fired"},
     {"FiresInSetUp", false, false, Outcome::kFail, "only in the check's setup"},
-    {"Crashes", true, false, Outcome::kCrash, "is no kill"},
+    {"Crashes", true, false, Outcome::kCrash, "does not count as a kill"},
     {"CrashesAsExpected", true, true, Outcome::kCrash, "as the check expects"},
     {"HangsAsExpected", true, true, Outcome::kTimeout, "as the check expects"},
     {"KilledByASecondParameter", true, true, Outcome::kFail, "all digits are right"},

@@ -261,7 +261,7 @@ void Capture::cuda_toolkit() {
       (*version)["version"].is_string()) {
     return known("toolkit.cuda", (*version)["version"].get<std::string>(), path);
   }
-  unknown("toolkit.cuda", path, "it does not say cuda.version");
+  unknown("toolkit.cuda", path, "it does not contain cuda.version");
 }
 
 void Capture::container_glue() {
@@ -273,7 +273,7 @@ void Capture::container_glue() {
     if (mode) {
       known("glue.mode", *mode, path);
     } else {
-      unknown("glue.mode", path, "it does not say nvidia-container-runtime.mode");
+      unknown("glue.mode", path, "it does not contain nvidia-container-runtime.mode");
     }
   }
   // A specification that was made for another driver names its files.
@@ -299,7 +299,7 @@ void Capture::image(const std::optional<std::string>& digest) {
   if (digest && !digest->empty()) {
     known("image.digest", *digest, "PROCTOR_IMAGE_DIGEST");
   } else {
-    unknown("image.digest", "PROCTOR_IMAGE_DIGEST", "not set; an image cannot know its own digest");
+    unknown("image.digest", "PROCTOR_IMAGE_DIGEST", "not set; an image does not contain its own digest");
   }
 }
 

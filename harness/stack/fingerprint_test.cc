@@ -163,7 +163,7 @@ TEST_F(Host, FilesThatSaySomethingElseAreUnknownNotWrong) {
   file("/usr/lib/libcuda.so.1", "");
   fs::remove(root_ / "var/lib/dpkg/status");
   EXPECT_EQ(fact("umd.libcuda").reason, "the file name libcuda.so.1 contains no version");
-  EXPECT_EQ(fact("toolkit.cuda").reason, "it does not say cuda.version");
+  EXPECT_EQ(fact("toolkit.cuda").reason, "it does not contain cuda.version");
   EXPECT_EQ(value("glue.mode"), "unknown");
   EXPECT_THAT(fact("umd.igc").reason, HasSubstr("no database of Debian packages"));
 }

@@ -45,7 +45,7 @@ void lint_images(const std::vector<DockerInstruction>& file, LintFindings& findi
     if (image != "scratch" && !stages.contains(image) && image.find("@sha256:") == std::string::npos) {
       findings.push_back(
           {instruction.line, "image-without-digest",
-           fmt::format("`{}` can name another image tomorrow", image),
+           fmt::format("`{}` is a tag, which can move to another image", image),
            fmt::format("Write {}@sha256:..., which `docker buildx imagetools inspect {}` prints.", image,
                        image)});
     }
@@ -177,7 +177,7 @@ void lint_downloads(const std::vector<DockerInstruction>& file, LintFindings& fi
     for (const auto& word : file[at].words) {
       if (!word.text.starts_with("https://") && !word.text.starts_with("http://")) continue;
       findings.push_back({word.line, "unchecked-download",
-                          fmt::format("nothing compares {} with what was meant", word.text),
+                          fmt::format("the file of {} is not compared with a checksum", word.text),
                           "Write ADD --checksum=sha256:..., or RUN sha256sum --check in the same stage."});
     }
   }

@@ -138,8 +138,8 @@ TEST(LintSample, AnUnpinnedPpaInstallOfLevelZeroOpenClAndMediaPackages) {
     all.push_back(fmt::format("{} {}: {}", finding.line, finding.rule, finding.what));
   EXPECT_THAT(
       all,
-      ElementsAre("1 image-without-digest: `intel/deep-learning-essentials:2025.3.2-0-devel-ubuntu24.04` can "
-                  "name another image tomorrow",
+      ElementsAre("1 image-without-digest: `intel/deep-learning-essentials:2025.3.2-0-devel-ubuntu24.04` "
+                  "is a tag, which can move to another image",
                   "4 ppa: `ppa:kobuk-team/intel-graphics` lists only the newest version of each package"));
 }
 

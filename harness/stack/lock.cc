@@ -153,9 +153,9 @@ void LockReader::moment(TableReader& table, LockedRepository& repository) {
   table.read("keeps_versions", keeps_versions);
   const bool dated = repository.url.find("{snapshot}") != std::string::npos;
   if (dated && keeps_versions)
-    return table.fail("keeps_versions", "`url` has a date, so its versions stay anyway");
+    return table.fail("keeps_versions", "`url` has a date, and its versions do not change");
   if (!dated && !keeps_versions) {
-    return table.fail("url", "not pinned: `url` does not say where the date belongs",
+    return table.fail("url", "not pinned: `url` has no place for the date",
                       "Write {snapshot} in its place, or keeps_versions = true.");
   }
   if (dated)

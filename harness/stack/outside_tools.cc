@@ -208,7 +208,7 @@ Result<std::string> token(const std::string& challenge, const std::string& repos
                           const OutsideTools& tools) {
   const std::string realm = parameter(challenge, "realm");
   if (!challenge.starts_with("Bearer ") || !(realm.starts_with("https://") || realm.starts_with("http://")))
-    return registry_error(fmt::format("log in to the registry: it asks for \"{}\"", challenge));
+    return registry_error(fmt::format("log in to the registry: it requires \"{}\"", challenge));
   const auto answer = tools.get(fmt::format("{}?service={}&scope=repository:{}:pull", realm,
                                             parameter(challenge, "service"), repository));
   if (!answer) return answer.error();
@@ -217,7 +217,7 @@ Result<std::string> token(const std::string& challenge, const std::string& repos
     if (json.is_object() && json.contains(key) && json[key].is_string()) return json[key].get<std::string>();
   }
   return registry_error(
-      fmt::format("log in to the registry: {} gave no token (HTTP {})", realm, answer->status));
+      fmt::format("log in to the registry: {} returned no token (HTTP {})", realm, answer->status));
 }
 
 }  // namespace
@@ -254,7 +254,7 @@ Result<std::string> image_digest(const ImageName& image, const std::string& refe
   if (answer->status == 404) return std::string();
   const std::string digest = answer->header("docker-content-digest");
   if (answer->status != 200 || digest.empty())
-    return registry_error(fmt::format("ask {}: HTTP {} without a digest", url, answer->status));
+    return registry_error(fmt::format("query {}: HTTP {} without a digest", url, answer->status));
   return digest;
 }
 

@@ -166,7 +166,7 @@ std::string header(const StackLock& lock) {
   if (const auto names = unverified_entries(lock); !names.empty())
     text += fmt::format("# Not compared with their source: {}.\n", fmt::join(names, ", "));
   if (lock.unknown().empty()) return text;
-  text += "# The lock does not know these yet; the build needs each as --build-arg:\n";
+  text += "# The lock does not contain these yet; the build needs each as --build-arg:\n";
   if (!lock.base.digest) text += fmt::format("#   BASE_IMAGE={}@sha256:...\n", lock.base.image);
   for (const auto& repository : lock.repositories) {
     if (!repository.key)

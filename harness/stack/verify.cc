@@ -389,7 +389,7 @@ void OnlineVerification::say_package(const LockedPackage& package) {
     if (package.unverified && mirrors_.empty()) fill({"package", package.name}, "", "", true);
     return;
   }
-  if (!indexes_complete_) return void(say(what, WorldSays::kSilent, "not every repository answered"));
+  if (!indexes_complete_) return void(say(what, WorldSays::kSilent, "not every repository responded"));
   say(what, WorldSays::kDiffers,
       found == offered_.end() ? fmt::format("the lock contains {}, but no repository has it", package.version)
                               : fmt::format("the lock contains {}, but there is {}", package.version,

@@ -284,7 +284,7 @@ void expect_waited(const std::string& what, std::chrono::nanoseconds limit, cons
        .expected =
            "at most " + std::to_string(Milliseconds(most).count()) + " ms, and no less than the limit",
        .got = std::to_string(Milliseconds(waited).count()) +
-              " ms, without what the thread waited for a processor " +
+              " ms, without the time that the thread waited for a CPU, which was " +
               std::to_string(Milliseconds(of_thread).count()) + " ms"},
       file, line);
 }

@@ -39,8 +39,8 @@ std::uint64_t missing_after(const Device& device, std::uint64_t free_before) {
 
 void expect_returned(const Device& device, std::uint64_t free_before) {
   const std::uint64_t missing = missing_after(device, free_before);
-  suite::expect_true(missing == 0, "free memory of " + describe(device) + " is back, missing are " +
-                                       std::to_string(missing) + " bytes");
+  suite::expect_true(missing == 0, "free memory of " + describe(device) +
+                                       " is as before, the missing bytes are " + std::to_string(missing));
 }
 
 }  // namespace proctor::accel

@@ -32,7 +32,7 @@ std::vector<std::string> uuids_of_all(World& world, const std::string& own) {
   for (const std::size_t half : {std::size_t{0}, kHalf}) {
     std::vector<std::uint64_t> numbers;
     const std::uint64_t number = std::stoull(own.substr(half, kHalf), nullptr, 16);
-    expect_ok("telling each other", world.gather_everywhere(number, numbers));
+    expect_ok("exchanging the UUIDs", world.gather_everywhere(number, numbers));
     for (std::size_t rank = 0; rank < numbers.size(); ++rank)
       uuids[rank] += fmt::format("{:016x}", numbers[rank]);
   }

@@ -24,7 +24,7 @@ using suite::step;
 
 constexpr const char* kIoErrors = "Gloo, gloo/test/transport_test.cc IoErrors and IoTimeouts";
 constexpr const char* kConnect = "Gloo, gloo/test/tcp_test.cc ConnectTimeout";
-constexpr const char* kDisagree = "ours: ranks that call differently end instead of hanging";
+constexpr const char* kDisagree = "project rule: Ranks with different calls end and do not hang.";
 
 constexpr const char* kOfAllRanks =
     "oneCCL specification, allreduce: \"the global reduction operation on values from all ranks\"";
@@ -54,7 +54,7 @@ Answer last_of_many(FailingGroup& group) {
     Answer answer = group.all_reduce(round);
     if (!answer.ok()) return answer;
   }
-  return {Ended::kOk, fmt::format("{} rounds, and nobody was missed", kMost)};
+  return {Ended::kOk, fmt::format("{} rounds, and no error", kMost)};
 }
 
 // Nobody is lost before all have joined: whoever has may be connected before the others are.
@@ -108,7 +108,7 @@ PROCTOR_CHECK(Lost, IsKilledBetweenOperations, "C26", kIoErrors, kGate,
   expect_ok("all_reduce of all", group.all_reduce());
   tell(group.spec().store, "through", group.rank());
   wait_for(group.spec().store, "through", group.size());
-  step("given a rank that is killed after an operation of all");
+  step("given a rank that is killed after an operation of all ranks");
   group.expect_loss(kLimit);
   if (group.rank() == kLost) die(SIGKILL);
   expect_failure("all_reduce", last_of_many(group));
@@ -148,7 +148,7 @@ PROCTOR_CHECK(Late, EndsTheOthersByTheirLimit, "C29", kIoErrors, kGate,
   FailingGroup group;
   need_feature(group.features().time_limit, "time_limit");
   expect_ok("joining", group.join());
-  step("given a rank that comes when the others have given up");
+  step("given a rank that joins after the limit of the others");
   if (group.rank() == kLost) return wait_for(group.spec().store, "gave up", group.size(), kLost);
   group.expect_loss(kLimit);
   const suite::Stopwatch watch;
@@ -167,7 +167,7 @@ PROCTOR_CHECK(Late, SeesItselfLeftBehind, "C29", kIoErrors, kGate, .faults = {"c
   FailingGroup group;
   need_feature(group.features().time_limit, "time_limit");
   expect_ok("joining", group.join());
-  step("given a rank that comes when the other has left");
+  step("given a rank that calls after the other has left");
   group.expect_loss(kLimit);
   if (group.rank() == kLost) {
     wait_for(group.spec().store, "left", group.size(), kLost);
@@ -242,7 +242,7 @@ void lose_a_rank_of_oneccl(const std::function<void()>& end) {
   FailingGroup group("failing", "oneccl");
   expect_ok("joining", group.join());
   expect_ok("all_reduce of all", group.all_reduce());
-  step("given a rank that is gone after an operation of all");
+  step("given a rank that ends after an operation of all ranks");
   group.expect_loss(kLimit);
   if (group.rank() == kLost) end();
   expect_failure("all_reduce", group.all_reduce(1));
@@ -280,7 +280,7 @@ PROCTOR_CHECK(Store, WhatACrashedRunLeftIsRefused, "C38", "Gloo, gloo/rendezvous
   }
   wait_for(facts.store, "died", 1);
   const Answer answer = group.join();
-  suite::expect_true(!answer.ok(), "a group over the keys of a dead one is refused, or finds nobody");
+  suite::expect_true(!answer.ok(), "a group over the keys of a dead one is refused or finds no rank");
 }
 
 }  // namespace proctor::collectives

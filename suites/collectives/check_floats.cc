@@ -88,7 +88,7 @@ PROCTOR_CHECK(Floats, SumsStayWithinTheirBound, "C04", kOneCclTests, kGate,
 
 // Five times the same: the same bits each time. (No library promises it of itself; training that is to be
 // repeated needs it of one and the same group.)
-PROCTOR_CHECK(Floats, RepeatBitForBit, "C13", "ours: training is to be repeatable", kWarn,
+PROCTOR_CHECK(Floats, RepeatBitForBit, "C13", "project rule: Training must be repeatable.", kWarn,
               .faults = {"collective.wrong_rounding:api=all_reduce,after=2,times=1"},
               .devices = devices_of_a_rank(), .ranks = 4) {
   World world;

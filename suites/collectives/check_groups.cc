@@ -130,7 +130,7 @@ PROCTOR_CHECK(Barrier, EndsForRanksThatComeInTime, "C29", "Gloo, gloo/test/barri
       std::clamp(std::chrono::ceil<std::chrono::milliseconds>(50 * slowest), kShort, kGroupTimeout);
   world.set_timeout(limit);
   for (int round = 0; round < 10; ++round) {
-    step(fmt::format("given ranks that come in time, round {}", round));
+    step(fmt::format("given ranks that join in time, round {}", round));
     if (world.rank() == round % world.size()) await_others(world, round);
     mark(world.store(), "comes", round, world.rank());
     expect_ok("barrier", world.barrier());
@@ -141,8 +141,9 @@ PROCTOR_CHECK(Barrier, EndsForRanksThatComeInTime, "C29", "Gloo, gloo/test/barri
 }
 
 // After abort everything ends at once as aborted, and to abort again does nothing.
-PROCTOR_CHECK(Abort, EndsEverythingThatComesLater, "C25", "ours: what was aborted stays so", suite::kWarn,
-              .faults = {"collective.abort_ignored"}, .devices = devices_of_a_rank(), .ranks = 2) {
+PROCTOR_CHECK(Abort, EndsEverythingThatComesLater, "C25", "project rule: An aborted group stays aborted.",
+              suite::kWarn, .faults = {"collective.abort_ignored"}, .devices = devices_of_a_rank(),
+              .ranks = 2) {
   World world;
   world.verify({.type = Type::kF32, .count = 10});
   std::vector<std::uint64_t> ranks;
@@ -189,9 +190,9 @@ constexpr int kGroups = 100;
 
 // What a library keeps once for all groups is its own matter, and so is memory, which its allocator may keep.
 void expect_none_of_each(const std::string& what, std::size_t before, std::size_t after) {
-  suite::expect_true(
-      after < before + kGroups / 2,
-      fmt::format("{}: {} before {} groups, {} after: none is kept of each", what, before, kGroups, after));
+  suite::expect_true(after < before + kGroups / 2,
+                     fmt::format("{}: {} before {} groups and {} after, so no group keeps one", what, before,
+                                 kGroups, after));
 }
 
 }  // namespace

@@ -160,9 +160,10 @@ PROCTOR_CHECK_EACH(type_names(), AllReduce, IsExactByEveryReduction, "C06", kNcc
 }
 
 // A library has not all of them, and says so instead of giving something else for a result.
-PROCTOR_CHECK(AllReduce, WhatTheLibraryLacksIsRefused, "C06", "ours: what a library lacks, it says",
-              suite::kWarn, .faults = {"collective.swallowed_error:api=all_reduce"},
-              .devices = devices_of_a_rank(), .ranks = 2) {
+PROCTOR_CHECK(AllReduce, WhatTheLibraryLacksIsRefused, "C06",
+              "project rule: A library refuses a type or reduction that it lacks.", suite::kWarn,
+              .faults = {"collective.swallowed_error:api=all_reduce"}, .devices = devices_of_a_rank(),
+              .ranks = 2) {
   World world;
   std::size_t lacking = 0;
   for (const std::string& name : type_names()) {

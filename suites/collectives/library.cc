@@ -60,8 +60,8 @@ std::optional<std::string> asked_provider() {
   const char* const asked = std::getenv(child::kProviderVariable);
   if (asked == nullptr || *asked == '\0') return std::nullopt;
   if (std::ranges::find(child::kProviders, std::string_view(asked)) == child::kProviders.end()) {
-    throw std::invalid_argument(fmt::format("{}='{}' is none of {}", child::kProviderVariable, asked,
-                                            fmt::join(child::kProviders, ", ")));
+    throw std::invalid_argument(fmt::format("{} must be one of {} (got `{}`)", child::kProviderVariable,
+                                            fmt::join(child::kProviders, ", "), asked));
   }
   return asked;
 }

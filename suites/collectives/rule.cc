@@ -298,7 +298,7 @@ void Frames::expect_untouched(const std::string& what) const {
                      what + ": the memory before and behind the buffers is untouched");
   if (shared_ || input_.empty()) return;
   suite::expect_true(std::memcmp(in_.data(), input_.data(), input_.size()) == 0,
-                     what + ": the input is what it was");
+                     what + ": the input is unchanged");
 }
 
 }  // namespace proctor::collectives

@@ -29,7 +29,7 @@ int number(const char* name) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw std::runtime_error(std::string(name) + "='" + text + "' is no number");
+    throw std::runtime_error(std::string(name) + "='" + text + "' is not a number");
   }
   return value;
 }

@@ -20,7 +20,7 @@ std::string driver_version(const Device& device) {
 }
 
 std::string text_of(const suite::HelperEnd& end) {
-  if (end.hung) return "no end in time";
+  if (end.hung) return "a timeout";
   return end.signal != 0 ? fmt::format("signal {}", end.signal) : fmt::format("exit code {}", end.exit_code);
 }
 

@@ -173,14 +173,15 @@ void expect_atomics(const Context& context, const Module& module, const std::str
   queue.launch(Kernel(module, kernel), cover(kCount, kGroup), arguments(at, values, expected, found, kCount));
   queue.synchronize();
   const auto left = read_as<T>(queue, context, at);
-  expect_values(kernel + ": what is found", words, read_as<T>(queue, context, found), context.device());
+  expect_values(kernel + ": values that the operations returned", words, read_as<T>(queue, context, found),
+                context.device());
   for (std::size_t k = 0; k < std::size(kAtomicOperations<T>); ++k) {
     std::vector<T> wanted;
     for (std::size_t i = 0; i < kCount; ++i) {
       wanted.push_back(
           kAtomicOperations<T>[k].left(operands.words[i], operands.values[i], operands.expected[i]));
     }
-    expect_values(kernel + ": what is left by " + kAtomicOperations<T>[k].name, wanted,
+    expect_values(kernel + ": values in memory after " + kAtomicOperations<T>[k].name, wanted,
                   part_of(left, k * kCount, kCount), context.device());
   }
 }
@@ -238,7 +239,7 @@ void expect_additions(const Context& context, const std::string& module_name, T 
   const auto compare = [&](const char* what, const std::vector<T>& expected, const Buffer& got) {
     expect_values(what, expected, read_as<T>(queue, context, got), context.device());
   };
-  compare("what is found", words, found);
+  compare("values that the operations returned", words, found);
   compare("the sums", sums, at);
   compare("the sum of all", {1 + static_cast<T>(kItems) * small}, one);
 }
@@ -300,7 +301,7 @@ PROCTOR_CHECK(Atomic, LoadsReadWhatIsThere, "K33", kAtomics, kGate,
   queue.launch(Kernel(Module::load(context, "litmus"), "atomic_loads"), groups_of(1, 1),
                arguments(words, out));
   queue.synchronize();
-  expect_words("what it read", written, read_as<std::uint32_t>(queue, context, out), context.device());
+  expect_words("words that it read", written, read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
 // The forbidden result of message passing: the flag came, the data did not. Not seeing the flag is allowed,
@@ -319,7 +320,7 @@ PROCTOR_CHECK(Atomic, MessageComesWithItsFlag, "K36", kMemoryModel, kGate, {"ker
   queue.synchronize();
   const auto got = read_as<std::uint32_t>(queue, context, out);
   expect_same("flags without their data", "0", std::to_string(std::count(got.begin(), got.end(), 0u)));
-  expect_same("readers that did not answer", "0", std::to_string(std::count(got.begin(), got.end(), 3u)));
+  expect_same("readers without a result", "0", std::to_string(std::count(got.begin(), got.end(), 3u)));
   suite::measure("kernels.flags_seen", static_cast<double>(std::count(got.begin(), got.end(), 1u)), "pairs",
                  kPairs);
 }

@@ -37,7 +37,7 @@ Status end_of(cudaStream_t stream, std::size_t* nodes = nullptr) {
     if (nodes != nullptr) CUDA_CALL(cudaGraphGetNodes, graph, nullptr, nodes).or_throw();
     CUDA_CALL(cudaGraphDestroy, graph).or_throw();
   } else {
-    expect_true(graph == nullptr, "without success there is no graph");
+    expect_true(graph == nullptr, "a failed capture returns no graph");
   }
   static_cast<void>(cudaGetLastError());
   return status;
@@ -47,7 +47,8 @@ std::string capture_of(cudaStream_t stream) {
   auto told = no_such<cudaStreamCaptureStatus>(), again = told;
   CUDA_CALL(cudaStreamIsCapturing, stream, &told).or_throw();
   CUDA_CALL(cudaStreamGetCaptureInfo, stream, &again, nullptr).or_throw();
-  expect_same("the status that cudaStreamGetCaptureInfo tells", std::to_string(told), std::to_string(again));
+  expect_same("the status that cudaStreamGetCaptureInfo returns", std::to_string(told),
+              std::to_string(again));
   const char* const names[] = {"none", "active", "invalidated"};
   return told >= 0 && told <= 2 ? names[told] : std::to_string(told);
 }
@@ -116,7 +117,7 @@ PROCTOR_CHECK(Capture, UnsafeCallsAreForbiddenByItsMode, "K45",
         expect_same("the capture is", forbidden ? "invalidated" : "active", capture_of(native(queue)));
         expect_status(forbidden ? kInvalidated : kSuccess, end_of(native(queue)));
         expect_same("the capture is then", "none", capture_of(native(queue)));
-        expect_same("cudaMalloc answers then", kSuccess, unsafe_call(kGlobal));
+        expect_same("the result of cudaMalloc then", kSuccess, unsafe_call(kGlobal));
       }
     }
   }
@@ -150,7 +151,7 @@ PROCTOR_CHECK(Capture, EachKindOfUnsafeCallIsForbidden, "K45", kRules, kGate,
     expect_same("the capture is", "invalidated", capture_of(native(queue)));
     expect_status(kInvalidated, end_of(native(queue)));
   }
-  step("given an event that was recorded in a capture, and is asked for");
+  step("given an event that was recorded in a capture, and is queried");
   for (const bool wait : {false, true}) {
     begin_in(native(queue));
     record(event, native(queue));
@@ -214,10 +215,10 @@ PROCTOR_CHECK(Capture, IsTheStreamsAndTheThreads, "K45",
   step("given a capture that a second stream joins");
   begin_in(native(queue));
   expect_same("the capture is", "active", capture_of(native(queue)));
-  expect_same("that of another stream is", "none", capture_of(native(second)));
+  expect_same("the capture of another stream is", "none", capture_of(native(second)));
   record(forked, native(queue));
   wait_for(native(second), forked).or_throw();
-  expect_same("that of a stream that joined is", "active", capture_of(native(second)));
+  expect_same("the capture of a stream that joined is", "active", capture_of(native(second)));
   unsigned long long ids[2] = {};
   auto status = cudaStreamCaptureStatusNone;
   CUDA_CALL(cudaStreamGetCaptureInfo, native(queue), &status, &ids[0]).or_throw();
@@ -317,7 +318,7 @@ PROCTOR_CHECK(Capture, StaysApartFromOthers, "K45", kRules, kGate, {"error.swall
   expect_same("the second capture is", "invalidated", capture_of(native(second)));
   expect_status(kInvalidated, end_of(native(first)));
   expect_status(kInvalidated, end_of(native(second)));
-  step("given a capture that waits for what was recorded outside of it");
+  step("given a capture that waits for an event recorded outside of it");
   record(outside, native(second));
   begin_in(native(first));
   expect_status("cudaErrorStreamCaptureIsolation", wait_for(native(first), outside));
@@ -327,7 +328,7 @@ PROCTOR_CHECK(Capture, StaysApartFromOthers, "K45", kRules, kGate, {"error.swall
   begin_in(native(second));
   expect_status(kSuccess, end_of(native(first)));
   expect_same("the second capture is", "active", capture_of(native(second)));
-  expect_same("a call that could disturb it is answered", kUnsupported,
+  expect_same("the result of a call that could disturb it", kUnsupported,
               unsafe_call(cudaStreamCaptureModeGlobal));
   expect_status(kInvalidated, end_of(native(second)));
 }

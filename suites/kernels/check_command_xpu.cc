@@ -474,7 +474,7 @@ PROCTOR_CHECK(Time, WrittenOneLiesBetweenThoseOfTheHost, "K41",
   }
   ZE_CALL(zeCommandListClose, list.handle()).or_throw();
   for (int run = 0; run < 3; ++run) {
-    step("given a list that writes three times, between two that the host asks for");
+    step("given a list that writes three time stamps, between two that the host reads");
     const std::uint64_t before = clock.now();
     queue.run(list);
     const auto words = memory.as<std::uint64_t>();
@@ -483,7 +483,7 @@ PROCTOR_CHECK(Time, WrittenOneLiesBetweenThoseOfTheHost, "K41",
       expect_true(clock.between(times[i - 1], times[i]) >= 0,
                   fmt::format("time {} is {}, not before {}", i, times[i], times[i - 1]));
     for (const std::size_t other : {1u, 3u, 5u})
-      expect_same("what is written beside a time", "5a5a5a5a5a5a5a5a", fmt::format("{:x}", words[other]));
+      expect_same("the word beside a time stamp", "5a5a5a5a5a5a5a5a", fmt::format("{:x}", words[other]));
   }
 }
 
@@ -575,13 +575,13 @@ PROCTOR_CHECK(Time, ListOfAnEventIsItsTime, "K41", "Level Zero specification, ze
   const TimedKernel kernel(context);
   const ze_kernel_timestamp_result_t whole = kernel.whole();
   const std::uint32_t there = kernel.how_many();
-  expect_true(there > 0, "there is a time");
+  expect_true(there > 0, "the event has a time");
   std::uint32_t count = there;
   const auto times = kernel.listed(count);
   expect_same("times that are listed", std::to_string(there), std::to_string(count));
   for (std::uint32_t i = 0; i < there; ++i)
     expect_true(ticks_of(context, times[i].global) >= 0, "the kernel ended after it began");
-  expect_true(times[there].global.kernelEnd == 0, "nothing is written behind them");
+  expect_true(times[there].global.kernelEnd == 0, "no byte after them is written");
   if (there == 1)
     expect_bytes("the only time", std::as_bytes(std::span(&whole, 1)),
                  std::as_bytes(std::span(times).first(1)), context.device());
@@ -606,7 +606,7 @@ PROCTOR_CHECK(Time, TooLargeListHoldsTheTimesThatThereAre, "K41",
   for (std::uint32_t i = 0; i < there; ++i)
     expect_true(ticks_of(context, too_many[i].global) >= 0, "the kernel ended after it began");
   for (std::size_t i = there; i < too_many.size(); ++i)
-    expect_true(too_many[i].global.kernelEnd == 0, "nothing is written behind them");
+    expect_true(too_many[i].global.kernelEnd == 0, "no byte after them is written");
 }
 
 // ---- queues ----
@@ -673,7 +673,7 @@ PROCTOR_CHECK(Queue, EveryDescriptionIsTaken, "K38", "Level Zero specification, 
       queue->run(list);
     }
     done.synchronize();
-    expect_same("what a fill wrote", "7", std::to_string(memory.as<std::uint32_t>()[0]));
+    expect_same("the word that a fill wrote", "7", std::to_string(memory.as<std::uint32_t>()[0]));
   };
   for (const auto mode : {ZE_COMMAND_QUEUE_MODE_DEFAULT, ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS,
                           ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS}) {

@@ -138,7 +138,7 @@ void transfer_behind_a_latch(const Context& context, const Row& row, bool asynch
   afterwards(latch, from);
   latch.open();
   CUDA_CALL(cudaStreamSynchronize, stream).or_throw();
-  expect_moved(row, other, context, to, sent, "what lies there in the end");
+  expect_moved(row, other, context, to, sent, "bytes at the destination in the end");
 }
 
 std::string text(const Row& row) {
@@ -151,7 +151,7 @@ void expect_waits(const Context& context, std::span<const Row> rows, bool asynch
   for (const Row& row : rows) {
     step("given " + text(row) + " behind a kernel that is released a little later");
     transfer_behind_a_latch(context, row, asynchronous, [&](const StreamLatch& latch, const std::byte*) {
-      expect_same("what the kernel said when the call returned (1: it was done)", "1",
+      expect_same("the state of the kernel when the call returned (1: done)", "1",
                   std::to_string(latch.done()));
     });
   }
@@ -228,7 +228,7 @@ PROCTOR_CHECK(Return, OtherTransfersDoNotWait, "M28", kReturns, suite::kWarn,
       std::byte* const from = rows[i].from == '-' ? nullptr : ends[i].at(rows[i].from, 1);
       rows[i].call({ends[i].at(rows[i].to, 0), from, rows[i].bytes, stream}).or_throw();
     }
-    expect_same("what the kernel says when all calls have returned (0: it is held)", "0",
+    expect_same("the state of the kernel when all calls have returned (0: held)", "0",
                 std::to_string(latch.done()));
     expect_status(kNotReady, CUDA_CALL(cudaStreamQuery, stream));
     latch.open();

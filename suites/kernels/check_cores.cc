@@ -155,11 +155,10 @@ std::optional<CoreRow> right_row(const CoreWork& work, const CoreRows& rows, con
   if (work.reference != nullptr) return work.reference(launcher.size());
   auto most = kernels::majority_of(rows);
   if (!most) {
-    suite::report(
-        {.message = work.name + ": no majority of the cores agrees, so that none can be called right",
-         .expected = fmt::format("the same bits on more than half of {} cores", rows.size()),
-         .got = "no result that so many have",
-         .device = describe(launcher.device())});
+    suite::report({.message = work.name + ": no majority of the cores agrees on a result",
+                   .expected = fmt::format("the same bits on more than half of {} cores", rows.size()),
+                   .got = "no such result",
+                   .device = describe(launcher.device())});
   }
   return most;
 }

@@ -147,7 +147,8 @@ PROCTOR_CHECK(Device, CacheConfigurationIsAPreference, "K57", "CUDA Runtime API,
     expect_status(kSuccess, CUDA_CALL(cudaDeviceSetCacheConfig, wanted));
     auto got = no_such<cudaFuncCache>();
     expect_status(kSuccess, CUDA_CALL(cudaDeviceGetCacheConfig, &got));
-    expect_true(got >= cudaFuncCachePreferNone && got <= cudaFuncCachePreferEqual, "one of them is told");
+    expect_true(got >= cudaFuncCachePreferNone && got <= cudaFuncCachePreferEqual,
+                "the reported preference is one of them");
   }
   expect_status(kInvalidValue, CUDA_CALL(cudaDeviceGetCacheConfig, nullptr));
 }
@@ -155,24 +156,24 @@ PROCTOR_CHECK(Device, CacheConfigurationIsAPreference, "K57", "CUDA Runtime API,
 PROCTOR_CHECK(Device, ChosenOneFits, "K58", "CUDA Runtime API, cudaChooseDevice", kGate,
               .faults = {"error.swallowed:api=cudaChooseDevice"}, .devices = 2) {
   const auto devices = leased_devices(2);
-  step("given the properties of each device as what is wanted, and more than any has");
+  step("given the properties of each device as the request, and a request for more than any device has");
   for (const Device& device : devices) {
     const cudaDeviceProp& wanted = device.record()->native;
     int chosen = -1;
     CUDA_CALL(cudaChooseDevice, &chosen, &wanted).or_throw();
-    expect_true(chosen >= 0 && chosen < 2, "there is a device " + std::to_string(chosen));
+    expect_true(chosen >= 0 && chosen < 2, "the chosen device exists, got " + std::to_string(chosen));
     // Which one matches best is fixed by no document. The simulator chooses by the size of the memory.
     const bool differ = devices[0].properties().memory != devices[1].properties().memory;
     if (!suite::on_simgpu() || !differ) continue;
     const cudaDeviceProp& has = devices[chosen == 1 ? 1 : 0].record()->native;
-    expect_same("the name of what is chosen for " + describe(device), wanted.name, has.name);
+    expect_same("the name of the device that is chosen for " + describe(device), wanted.name, has.name);
     expect_same("its memory", std::to_string(wanted.totalGlobalMem), std::to_string(has.totalGlobalMem));
   }
   cudaDeviceProp everything{};
   everything.totalGlobalMem = SIZE_MAX;
   int chosen = -1;
   expect_status(kSuccess, CUDA_CALL(cudaChooseDevice, &chosen, &everything));
-  expect_true(chosen >= 0 && chosen < 2, "there is a device " + std::to_string(chosen));
+  expect_true(chosen >= 0 && chosen < 2, "the chosen device exists, got " + std::to_string(chosen));
   expect_status(kInvalidValue, CUDA_CALL(cudaChooseDevice, nullptr, &everything));
   expect_status(kInvalidValue, CUDA_CALL(cudaChooseDevice, &chosen, nullptr));
 }
@@ -217,7 +218,7 @@ PROCTOR_CHECK(Device, FirstOfTheValidOnesIsUsed, "K58", "CUDA Runtime API, cudaS
                                    kInvalidValue, "cudaErrorInvalidDevice",
                                    kInvalidValue, "cudaErrorInvalidDevice"};
   expect_same("answers", expected.dump(), answer.at("answers").dump());
-  expect_same("devices of threads that were told {1,0}, {0} and {1}, and all", "[1,0,1,0]",
+  expect_same("devices of threads with the lists {1,0}, {0}, {1} and all", "[1,0,1,0]",
               nlohmann::json(
                   std::vector<nlohmann::json>(answer.at("current").begin(), answer.at("current").begin() + 4))
                   .dump());
@@ -234,12 +235,12 @@ int peer_attribute(cudaDeviceP2PAttr attribute, int from, int to) {
 }  // namespace
 
 PROCTOR_CHECK(Device, PeerAttributesFitTogether, "V47",
-              "ours: what is told of a way agrees with cudaDeviceCanAccessPeer", kWarn,
+              "project rule: The attributes of a peer agree with cudaDeviceCanAccessPeer.", kWarn,
               .faults = {"visibility.peer_lie"}, .devices = 2) {
   leased_devices(2);
   for (const int from : {0, 1}) {
     const int to = 1 - from;
-    step("given what is told of the way from device " + std::to_string(from));
+    step("given the peer attributes of device " + std::to_string(from));
     int reachable = -1;
     CUDA_CALL(cudaDeviceCanAccessPeer, &reachable, from, to).or_throw();
     const int access = peer_attribute(cudaDevP2PAttrAccessSupported, from, to);
@@ -248,15 +249,14 @@ PROCTOR_CHECK(Device, PeerAttributesFitTogether, "V47",
     const int arrays = peer_attribute(cudaDevP2PAttrCudaArrayAccessSupported, from, to);
     expect_true(atomics == 0 || (atomics == 1 && access == 1), "atomics need access");
     expect_true(arrays == 0 || (arrays == 1 && access == 1), "arrays need access");
-    expect_true(peer_attribute(cudaDevP2PAttrPerformanceRank, from, to) >= 0,
-                "the rank is no negative number");
+    expect_true(peer_attribute(cudaDevP2PAttrPerformanceRank, from, to) >= 0, "the rank is not negative");
   }
 }
 
 PROCTOR_CHECK(Device, PeerAttributesAreOfTwoDevices, "V47", "CUDA Runtime API, cudaDeviceGetP2PAttribute",
               kGate, .faults = {"error.swallowed:api=cudaDeviceGetP2PAttribute"}, .devices = 2) {
   leased_devices(2);
-  step("given what is told of the ways between two devices, and no such way");
+  step("given the peer attributes of two devices, and an attribute that does not exist");
 #if CUDART_VERSION >= 13000
   for (const int from : {0, 1}) {
     const int all = peer_attribute(cudaDevP2PAttrNativeAtomicSupported, from, 1 - from);
@@ -372,11 +372,12 @@ PROCTOR_CHECK(Device, PropertiesAreThoseOfItsGeneration, "V51",
 }
 
 // No document gives these for all cards; they are so on each that was looked at.
-PROCTOR_CHECK(Device, PropertiesAreAsUsual, "V51", "ours: what deviceQuery prints on Linux", kWarn,
+PROCTOR_CHECK(Device, PropertiesAreAsUsual, "V51",
+              "project rule: The properties have the usual values that deviceQuery prints on Linux.", kWarn,
               .faults = {"kernel.limits_lie:api=cudaDeviceGetAttribute"}, .devices = 2) {
   for (const Device& device : leased_devices(2)) {
     const cudaDeviceProp& told = device.record()->native;
-    step("given what all cards say of themselves that were made since 2017");
+    step("given the attributes of cards made since 2017");
     std::size_t free = 0, total = 0;
     use(device);
     CUDA_CALL(cudaMemGetInfo, &free, &total).or_throw();
@@ -400,20 +401,22 @@ PROCTOR_CHECK(Device, PropertiesAreAsUsual, "V51", "ours: what deviceQuery print
           cudaDevAttrConcurrentManagedAccess, cudaDevAttrIpcEventSupport}) {
       const int got = attribute(choice, device);
       expect_true(got == 0 || got == 1,
-                  "choice " + std::to_string(choice) + " is 0 or 1, it is " + std::to_string(got));
+                  "choice " + std::to_string(choice) + " is 0 or 1, got " + std::to_string(got));
     }
     expect_number("cudaDevAttrComputeMode", 0, attribute(cudaDevAttrComputeMode, device));
-    expect_true(attribute(cudaDevAttrHostNumaId, device) >= -1, "a node of the host, or none");
-    expect_true(told.asyncEngineCount >= 1 && told.asyncEngineCount <= 8, "it has an engine for copies");
-    expect_true(told.memoryBusWidth > 0 && told.memoryBusWidth % 32 == 0, "its memory has a width");
-    expect_true(told.l2CacheSize > 0, "it has a cache");
+    expect_true(attribute(cudaDevAttrHostNumaId, device) >= -1, "the NUMA node is valid, or -1");
+    expect_true(told.asyncEngineCount >= 1 && told.asyncEngineCount <= 8,
+                "the device has an engine for copies");
+    expect_true(told.memoryBusWidth > 0 && told.memoryBusWidth % 32 == 0, "the memory bus has a width");
+    expect_true(told.l2CacheSize > 0, "the device has a cache");
     expect_true(told.major < 8 || told.persistingL2CacheMaxSize > 0, "a part of the cache can be set aside");
     expect_true(told.persistingL2CacheMaxSize <= told.l2CacheSize / 4 * 3,
-                "which is no more than three quarters");
+                "the part of the cache is at most three quarters");
     const int core = attribute(cudaDevAttrClockRate, device),
               memory = attribute(cudaDevAttrMemoryClockRate, device);
-    expect_true(core >= 300'000 && core <= 5'000'000 && core % 1000 == 0, "a clock in kHz");
-    expect_true(memory >= 300'000 && memory <= 20'000'000 && memory % 1000 == 0, "a memory clock in kHz");
+    expect_true(core >= 300'000 && core <= 5'000'000 && core % 1000 == 0, "the clock is in kHz");
+    expect_true(memory >= 300'000 && memory <= 20'000'000 && memory % 1000 == 0,
+                "the memory clock is in kHz");
     const auto* const known = std::ranges::find_if(kGenerations, [&](const Generation& one) {
       return one.major == told.major && one.minor == told.minor;
     });

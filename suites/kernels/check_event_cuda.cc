@@ -159,7 +159,7 @@ PROCTOR_CHECK(Event, OfEachKindHappensWhenItsStreamGetsThere, "K40",
     {
       const Later later(latch);
       CUDA_CALL(cudaEventSynchronize, event.handle).or_throw();
-      expect_same("what the kernel said when cudaEventSynchronize returned (1: it was done)", "1",
+      expect_same("the state of the kernel when cudaEventSynchronize returned (1: done)", "1",
                   std::to_string(latch.done()));
     }
     expect_status(kSuccess, CUDA_CALL(cudaEventQuery, event.handle));
@@ -243,7 +243,7 @@ PROCTOR_CHECK(EventIpc, OnlyThoseMadeForItHaveHandles, "M41", "CUDA Runtime API,
   step("given an event of this process and one for others");
   expect_status("cudaErrorInvalidResourceHandle", CUDA_CALL(cudaIpcGetEventHandle, &handle, ordinary.handle));
   expect_status(kSuccess, CUDA_CALL(cudaIpcGetEventHandle, &handle, shared.handle));
-  step("given a handle of nothing");
+  step("given an empty handle");
   cudaEvent_t event = nullptr;
   expect_refused("cudaIpcOpenEventHandle", CUDA_CALL(cudaIpcOpenEventHandle, &event, cudaIpcEventHandle_t{}));
 }

@@ -199,7 +199,7 @@ PROCTOR_CHECK(List, NeighboursRunInOrder, "K38",
     for (std::uint32_t i = 1; i <= 6; ++i) list.fill(words.data(), i, 256);
     list.barrier(done, {});
     list.go();
-    expect_event("the barrier behind them", true, done);
+    expect_event("the barrier after them", true, done);
     list.finish();
     expect_words("the words", std::vector<std::uint32_t>(64, 6),
                  read_as<std::uint32_t>(queue, context, words), context.device());
@@ -235,7 +235,7 @@ PROCTOR_CHECK(EventPool, EventsOfOnePoolAreSeparate, "K40", kPools, kGate, {"ord
       pool.destroy(events.back());
       events.back() = pool.make(count - 1);
       expected.back() = '0';
-      expect_same("states when the last is destroyed and made anew", expected, states_of(events));
+      expect_same("states when the last is destroyed and created again", expected, states_of(events));
     }
   }
 }
@@ -430,11 +430,11 @@ PROCTOR_CHECK(CounterEvent, CanBeMadeWithoutAPool, "K64", kWithoutPool, kGate,
     list.go();
     expect_event("while it is held", false, event);
     host_signal(latch);
-    expect_event("when it is let go", true, event);
+    expect_event("when it is released", true, event);
     if ((flags & (kTimed | kMapped)) != 0) {
       ze_kernel_timestamp_result_t times{};
       expect_status(kSuccess, ZE_CALL(zeEventQueryKernelTimestamp, event, &times));
-      expect_true(times.global.kernelEnd != 0, "it has a time");
+      expect_true(times.global.kernelEnd != 0, "the event has a time");
     }
     list.finish();
     ZE_CALL(zeEventDestroy, event).or_throw();
@@ -478,13 +478,12 @@ void expect_nothing_left(const std::string& what, int times, std::int64_t kiloby
   const Held before = held_now();
   for (int i = 0; i < times; ++i) make_and_destroy();
   const Held after = held_now();
-  expect_true(
-      after.threads - before.threads < times / 2 && after.files - before.files < times / 2 &&
-          after.mappings - before.mappings < times / 2 &&
-          (kSanitized || after.kilobytes - before.kilobytes <= kilobytes),
-      fmt::format("nothing is left of {}; {} threads, {} files, {} mappings and {} KiB are more than before",
-                  what, after.threads - before.threads, after.files - before.files,
-                  after.mappings - before.mappings, after.kilobytes - before.kilobytes));
+  expect_true(after.threads - before.threads < times / 2 && after.files - before.files < times / 2 &&
+                  after.mappings - before.mappings < times / 2 &&
+                  (kSanitized || after.kilobytes - before.kilobytes <= kilobytes),
+              fmt::format("{} leave nothing behind, but {} threads, {} files, {} mappings and {} KiB are new",
+                          what, after.threads - before.threads, after.files - before.files,
+                          after.mappings - before.mappings, after.kilobytes - before.kilobytes));
 }
 
 }  // namespace
@@ -541,7 +540,7 @@ PROCTOR_CHECK(Objects, LeaveNothingWhenTheyAreDestroyed, "K63", "Level Zero spec
   const std::uint64_t free_now = context.device().memory().free;
   const std::uint64_t missing = free_before > free_now ? free_before - free_now : 0;
   expect_true(missing < (suite::on_simgpu() ? 1 << 20 : kFreeSlack),
-              fmt::format("memory of the device is back, {} bytes are missing", missing));
+              fmt::format("memory of the device is as before, the missing bytes are {}", missing));
 }
 
 }  // namespace proctor::accel

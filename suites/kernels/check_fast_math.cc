@@ -98,8 +98,7 @@ PROCTOR_CHECK_EACH(fast_functions(), Math, FastFunctionIsWithinItsBound, "K23",
     if (within(allowed, reference, got[i])) continue;
     return suite::report(
         {.message = fmt::format("element {}: {}({:.9g}, {:.9g})", i, row.function, x[i], y[i]),
-         .expected =
-             fmt::format("{:.9g}, give or take {} ulp or {:.3g}", reference, allowed.ulps, allowed.absolute),
+         .expected = fmt::format("{:.9g} within {} ulp or {:.3g}", reference, allowed.ulps, allowed.absolute),
          .got = fmt::format("{:.9g}", got[i]),
          .device = describe(context.device())});
   }
@@ -111,7 +110,7 @@ namespace {
 
 constexpr const char* kHalfUlp = by_vendor(
     "OpenCL C specification, ULP values for half precision built-in functions; OpenCL-CTS, math_brute_force",
-    "ours: the ULP values that OpenCL C has for half precision");
+    "project rule: Half precision has the ULP values of OpenCL C.");
 constexpr std::uint32_t kHalfCount = 4096;
 
 struct HalfRow {

@@ -150,7 +150,7 @@ PROCTOR_CHECK(Graph, StreamsThatForkAndJoinAreOneGraph, "K45", kGraphs, kGate,
   const Graph graph(first);
   graph.launch(first);
   first.synchronize();
-  expect_words("what the second stream made", std::vector<std::uint32_t>(256, 16),
+  expect_words("words that the second stream computed", std::vector<std::uint32_t>(256, 16),
                read_as<std::uint32_t>(first, context, result), context.device());
 }
 
@@ -170,7 +170,7 @@ PROCTOR_CHECK(Graph, UpdateChangesWhatRuns, "K45", "CUDA Runtime API, cudaGraphE
   const auto expect = [&](std::uint32_t value) {
     first->launch(queue);
     queue.synchronize();
-    expect_words("what the graph wrote", std::vector<std::uint32_t>(256, value),
+    expect_words("words that the graph wrote", std::vector<std::uint32_t>(256, value),
                  read_as<std::uint32_t>(queue, context, words), context.device());
   };
   step("given a graph that is launched, updated to another one's arguments, and launched again");
@@ -191,7 +191,7 @@ PROCTOR_CHECK(Graph, WaitInACaptureIsRefusedAndEndsIt, "K45", kCodes, kGate,
   expect_status("cudaErrorStreamCaptureInvalidated", end(queue));
   counter.add_one(queue);
   queue.synchronize();
-  expect_same("count of what ran after it", "1", std::to_string(counter.value()));
+  expect_same("number of kernels that ran after it", "1", std::to_string(counter.value()));
 }
 
 namespace {
@@ -282,7 +282,7 @@ PROCTOR_CHECK(Graph, UpdateNeedsTheSameShape, "K45", "CUDA Runtime API, cudaGrap
   update(*captured(2, false), cudaGraphExecUpdateSuccess);
   two->launch(queue);
   queue.synchronize();
-  expect_same("count of what it runs then", "2", std::to_string(counter.value()));
+  expect_same("number of kernels that it runs then", "2", std::to_string(counter.value()));
 }
 
 PROCTOR_CHECK(Graph, RunsWithoutWhatItWasMadeOf, "K45",

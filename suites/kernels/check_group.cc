@@ -84,7 +84,8 @@ PROCTOR_CHECK(Group, LocalBuffersAreApart, "K14", kBarrier, kGate, {"kernel.drop
     expected.push_back(63 - i % 64);
     expected.push_back(63 - i % 64 + 1000);
   }
-  expect_words("what they hold", expected, read_as<std::uint32_t>(queue, context, out), context.device());
+  expect_words("words in the two buffers", expected, read_as<std::uint32_t>(queue, context, out),
+               context.device());
 }
 
 namespace {
@@ -114,7 +115,7 @@ PROCTOR_CHECK(Group, LocalArgumentHoldsItsGroup, "K14", kBarrier, kGate, {"kerne
     const auto& properties = context.device().properties();
     if (items > properties.largest_group || shape[2] > properties.group_limit[2]) continue;
     const std::string what = fmt::format("groups of {}", fmt::join(shape, " x "));
-    step("given local memory whose size the launch decides, in " + what);
+    step("given local memory whose size the launch sets, in " + what);
     const auto in = noise_words(4 * items, items);
     const auto from = device_copy(queue, context, in);
     const Buffer to = device_memory(context, from.bytes());
@@ -150,7 +151,7 @@ PROCTOR_CHECK(Group, LocalMemoryOfEveryKindIsApart, "K14", kBarrier, kGate,
 }
 
 PROCTOR_CHECK(Group, LocalMemoryHidesOtherGroups, "K14",
-              "ours: what one group leaves, the next must not read", kWarn,
+              "project rule: A group must not read data that an earlier group left in local memory.", kWarn,
               {"kernel.stale_local_memory", "kernel.stale_local_memory:core=9"}) {
   const auto context = leased();
   Queue queue(context);

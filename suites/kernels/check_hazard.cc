@@ -137,7 +137,7 @@ Print print_of(const std::string& which) {
       all += formatted("line %u of %u\n", line, kManyLines);
     return {"print", "print_lines", arguments(kManyLines), all};
   }
-  return {"print", "print_line", arguments(7u), "device says 7 -5 text\n"};
+  return {"print", "print_line", arguments(7u), "device prints 7 -5 text\n"};
 #undef LINE_OF_HOST
 }
 
@@ -198,25 +198,27 @@ void expect_fault_is_reported(const std::string& mode, const std::string& other)
   const Stray stray(mode);
   if (kVendor == Vendor::kIntel && stray.silent) need(!Stray(other).silent, "unsupported:page_faults");
   expect_true(!stray.silent,
-              "the next synchronise reports the access, or the process is ended: it says " + stray.status);
-  expect_true(!stray.hung, "it does not hang");
+              "the next synchronise reports the access, or the process ends, got " + stray.status);
+  expect_true(!stray.hung, "the call does not hang");
 }
 
 }  // namespace
 
-PROCTOR_CHECK(Hazard, EndlessKernelIsEndedByKillingItsProcess, "K49", "ours: a deadline must be enough",
-              kWarn, {"kernel.skip:kernel=spin_for_ever"}) {
+PROCTOR_CHECK(Hazard, EndlessKernelIsEndedByKillingItsProcess, "K49",
+              "project rule: A deadline must be enough to end a kernel.", kWarn,
+              {"kernel.skip:kernel=spin_for_ever"}) {
   step("given a second process with a kernel that never ends");
   Helper helper("hang");
   expect_true(!helper.answer().at("ready").get<bool>(), "the kernel is not done after 50 ms");
-  expect_true(!helper.try_answer(std::chrono::milliseconds(200)).has_value(), "nor a little later");
+  expect_true(!helper.try_answer(std::chrono::milliseconds(200)).has_value(),
+              "the kernel is not done 200 ms later");
   helper.kill();
   expect_healthy("a kernel that hung");
 }
 
 PROCTOR_CHECK(Hazard, StoreOutOfBoundsIsReported, "K47", kLost, kGate,
               {"kernel.fault_swallowed:kernel=store_at"}) {
-  step("given a second process whose kernel writes to nobody's memory");
+  step("given a second process whose kernel writes to an invalid address");
   expect_fault_is_reported("store_out_of_bounds", "read_null");
 }
 
@@ -227,10 +229,10 @@ PROCTOR_CHECK(Hazard, NullReadIsReported, "K47", kLost, kGate, {"kernel.fault_sw
 
 PROCTOR_CHECK(
     Hazard, NextProcessIsHealthy, "K48",
-    by_vendor("ours: a device outlives the process that broke it",
+    by_vendor("project rule: A device works after the process that broke it has ended.",
               "CUDA Runtime API, cudaErrorIllegalAddress: \"the process must be terminated and relaunched\""),
     by_vendor(kWarn, kGate), {"kernel.wrong_result:kernel=transform,arg=1,at=4"}) {
-  step("given a second process whose kernel writes to nobody's memory");
+  step("given a second process whose kernel writes to an invalid address");
   {
     Helper helper("store_out_of_bounds");
     helper.answer();
@@ -240,11 +242,12 @@ PROCTOR_CHECK(
 }
 
 PROCTOR_CHECK(Hazard, ParentWorksAfterAFork, "K50",
-              "ours: a child that makes no call of the driver changes nothing", kWarn,
+              "project rule: A child without calls of the driver does not affect its parent.", kWarn,
               {"memory.corrupt_copy:at=17,times=1", "copy.skip"}) {
-  step("given a process that forks after initialisation and goes on");
+  step("given a process that forks after initialisation and continues");
   Helper helper("fork_and_go_on");
-  expect_true(helper.answer().at("same").get<bool>(), "its copies are byte-exact after the fork");
+  expect_true(helper.answer().at("same").get<bool>(),
+              "the copies of the parent are byte-exact after the fork");
 }
 
 namespace {

@@ -62,17 +62,17 @@ struct LostCall {
 };
 
 constexpr LostCall kLostCalls[] = {
-    {"making a list",
+    {"creating a list",
      [](Loser& its) {
        return ZE_CALL(zeCommandListCreate, native(its.context), native(its.context.device()),
                       &its.described_list, &its.list);
      }},
-    {"making an immediate list",
+    {"creating an immediate list",
      [](Loser& its) {
        return ZE_CALL(zeCommandListCreateImmediate, native(its.context), native(its.context.device()),
                       &its.described_queue, &its.list);
      }},
-    {"making a queue",
+    {"creating a queue",
      [](Loser& its) {
        return ZE_CALL(zeCommandQueueCreate, native(its.context), native(its.context.device()),
                       &its.described_queue, &its.made);
@@ -84,18 +84,18 @@ constexpr LostCall kLostCalls[] = {
        return ZE_CALL(zeCommandQueueExecuteCommandLists, native(its.queue), 1, &its.closed, nullptr);
      }},
     {"waiting for a queue", [](Loser& its) { return its.queue.try_synchronize(std::chrono::seconds(1)); }},
-    {"asking another queue", [](Loser& its) { return its.waiting.try_synchronize(Nanoseconds::zero()); }},
-    {"asking a fence", [](Loser& its) { return ZE_CALL(zeFenceQueryStatus, its.fence); }},
+    {"querying another queue", [](Loser& its) { return its.waiting.try_synchronize(Nanoseconds::zero()); }},
+    {"querying a fence", [](Loser& its) { return ZE_CALL(zeFenceQueryStatus, its.fence); }},
     {"waiting for a fence",
      [](Loser& its) { return ZE_CALL(zeFenceHostSynchronize, its.fence, in_ze(std::chrono::seconds(1))); }},
-    {"asking an event", [](Loser& its) { return its.done.query(); }},
+    {"querying an event", [](Loser& its) { return its.done.query(); }},
     {"waiting for an event", [](Loser& its) { return its.done.try_synchronize(std::chrono::seconds(1)); }},
-    {"making events for it",
+    {"creating events for it",
      [](Loser& its) {
        ze_device_handle_t device = native(its.context.device());
        return ZE_CALL(zeEventPoolCreate, native(its.context), &its.described_pool, 1, &device, &its.pool);
      }},
-    {"making a module",
+    {"creating a module",
      [](Loser& its) { return Module::try_build(its.context, module_file("basic"), {}, its.module); }},
 };
 
@@ -114,26 +114,26 @@ PROCTOR_HELPER(call_lost_device) {
 
 PROCTOR_CHECK(Hazard, LostDeviceSaysSo, "K47", "Level Zero specification, zeDeviceGetStatus", kWarn,
               {"state.lost_unnoticed"}) {
-  step("given a second process whose kernel writes to nobody's memory");
+  step("given a second process whose kernel writes to an invalid address");
   Helper helper("store_out_of_bounds");
   helper.answer();
   const auto outcome = helper.try_answer();
   if (!outcome || outcome->at("status") != "ZE_RESULT_ERROR_DEVICE_LOST")
     suite::skip("needs:device_lost_code");
-  expect_true(!outcome->at("device_ok").get<bool>(), "zeDeviceGetStatus says that the device is lost");
+  expect_true(!outcome->at("device_ok").get<bool>(), "zeDeviceGetStatus reports the device as lost");
 }
 
 PROCTOR_CHECK(Hazard, EveryCallSaysThatTheDeviceIsLost, "K47",
               "Level Zero specification, ZE_RESULT_ERROR_DEVICE_LOST", kWarn,
               {"error.swallowed:api=zeCommandListCreate",
                "error.wrong_code:api=zeCommandListAppendBarrier,err=0x78000004"}) {
-  step("given a second process whose kernel writes to nobody's memory, and that goes on");
+  step("given a second process whose kernel writes to an invalid address, and that continues");
   Helper helper("call_lost_device");
   helper.answer();
   const auto outcome = helper.try_answer();
   if (!outcome || !outcome->at("lost").get<bool>()) suite::skip("needs:device_lost_code");
   for (const LostCall& lost : kLostCalls) {
-    step(std::string("then it tries ") + lost.what);
+    step(std::string("then that process tries ") + lost.what);
     suite::expect_same(lost.what, "ZE_RESULT_ERROR_DEVICE_LOST",
                        helper.answer().at("code").get<std::string>());
   }

@@ -267,7 +267,7 @@ PROCTOR_CHECK(Instruction, PointersAreCastBetweenKindsOfMemory, "K75", kPointers
   const Module module = Module::load(context, "pointers");
   expect_results(context, module, "casts", {kLarge, 99},
                  {1, 0, 0, 0, 1, 0, 0, 0, 1, kLarge, 99, 99, 1, 99, 0});
-  step("given variables of alignments that they ask for");
+  step("given variables with declared alignments");
   expect_results(context, module, "aligned", {0},
                  {0, 0, 0, 0, 0, 0, 1, 2, 3, 1, 77, 1, 2, 1, 2, 77, 3, 500, kLarge});
 }

@@ -37,7 +37,7 @@ template <typename Size, typename Get>
 std::string text_by_two_calls(const std::string& what, std::size_t more, const Get& get) {
   Size needed = 0;
   get(&needed, nullptr).or_throw();
-  expect_true(needed > 0, "the size of " + what + " counts the zero at its end");
+  expect_true(needed > 0, "the size of " + what + " includes the terminating zero");
   if (needed == 0) return "";
   std::string text;
   for (const std::size_t room : {std::size_t{needed}, needed + more}) {
@@ -47,7 +47,7 @@ std::string text_by_two_calls(const std::string& what, std::size_t more, const G
     const std::string with_room = what + " with room for " + std::to_string(room) + " bytes";
     expect_same("size of " + with_room, std::to_string(needed), std::to_string(size));
     expect_same("bytes behind " + with_room, std::string(more + kBehind, kUnwritten), text.substr(needed));
-    expect_same("place of the zero that ends " + with_room, std::to_string(needed - 1),
+    expect_same("position of the terminating zero of " + with_room, std::to_string(needed - 1),
                 std::to_string(text.find('\0')));
   }
   return text.substr(0, needed - 1);
@@ -122,13 +122,14 @@ PROCTOR_CHECK(Kernel, MemoryIsThatOfItsSource, "K19", kProperties, kWarn, {"kern
                std::vector{said.localMemSize, said.privateMemSize, said.spillMemSize}, context.device());
   ze_kernel_uuid_t unwritten;
   std::memset(&unwritten, kUnwritten, sizeof unwritten);
-  expect_true(std::memcmp(&unwritten, &said.uuid, sizeof unwritten) != 0, "its UUID is written");
+  expect_true(std::memcmp(&unwritten, &said.uuid, sizeof unwritten) != 0,
+              "the UUID of the kernel is written");
   step("given that it runs");
   Queue queue(context);
   const auto out = device_copy(queue, context, std::vector<std::uint32_t>(4));
   queue.launch(Kernel(module, "fill"), groups_of(1, 4), arguments(out, 3u, 4u));
   queue.synchronize();
-  expect_words("what it stores", std::vector<std::uint32_t>(4, 3),
+  expect_words("words that it stores", std::vector<std::uint32_t>(4, 3),
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
@@ -216,7 +217,7 @@ PROCTOR_CHECK(Kernel, KeepsItsIndirectAccess, "K16", "Level Zero specification, 
   step("given a kernel that follows an address in memory");
   queue.launch(kernel, groups_of(1, 1), arguments(addresses, out));
   queue.synchronize();
-  expect_words("what lies there", std::vector<std::uint32_t>{1234},
+  expect_words("words at the address", std::vector<std::uint32_t>{1234},
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
@@ -310,12 +311,12 @@ PROCTOR_CHECK(Kernel, MostGroupsCanBeAppended, "K17",
   }
   static_cast<void>(ZE_CALL(zeCommandListDestroy, list));
   queue.synchronize();
-  expect_words("what one group wrote", std::vector<std::uint32_t>{7},
+  expect_words("words that one group wrote", std::vector<std::uint32_t>{7},
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
 PROCTOR_CHECK(Kernel, SuggestedSizesDivideTheWork, "K19",
-              "ours: a suggestion is one that leaves nothing over", kWarn,
+              "project rule: A suggested group size divides the work without a rest.", kWarn,
               {"kernel.skip:kernel=group_8_4_2"}) {
   const auto context = leased();
   const auto& device = context.device().properties();
@@ -415,8 +416,8 @@ PROCTOR_CHECK(Module, UnsupportedFlagIsIgnoredWithAWarning, "K05",
   const auto to = device_copy(queue, context, std::vector<std::uint32_t>(1));
   queue.launch(Kernel(module, "transform"), groups_of(1, 1), arguments(from, to, 2u, 1u));
   queue.synchronize();
-  expect_words("what it computes", std::vector<std::uint32_t>{17}, read_as<std::uint32_t>(queue, context, to),
-               context.device());
+  expect_words("words that it computes", std::vector<std::uint32_t>{17},
+               read_as<std::uint32_t>(queue, context, to), context.device());
 }
 
 PROCTOR_CHECK(Module, NativeImageKeepsItsConstants, "K09",
@@ -452,7 +453,7 @@ PROCTOR_CHECK(Module, DamagedNativeImageIsRefused, "K03", "Level Zero specificat
   expect_same("size of the image", std::to_string(image.size() - kBehind), std::to_string(bytes));
   expect_true(
       std::all_of(image.end() - kBehind, image.end(), [](std::byte b) { return b == std::byte{0x5a}; }),
-      "nothing is written behind the image");
+      "no byte after the image is written");
   image.resize(bytes);
   const auto expect_damage = [&](const std::string& how, const std::vector<std::byte>& damaged) {
     step("given a native image that " + how);
@@ -471,8 +472,8 @@ PROCTOR_CHECK(Module, DamagedNativeImageIsRefused, "K03", "Level Zero specificat
   expect_damage("is a portable one", module_file("basic"));
 }
 
-PROCTOR_CHECK(Module, CompleteOnesLinkAndGoOn, "K01", "ours: modules that need no link can be linked", kWarn,
-              {"kernel.wrong_result:kernel=fill,at=0"}) {
+PROCTOR_CHECK(Module, CompleteOnesLinkAndGoOn, "K01", "project rule: Modules without imports can be linked.",
+              kWarn, {"kernel.wrong_result:kernel=fill,at=0"}) {
   // Loaders up to 1.8 that intercept calls write the handle of a log that nobody asks for.
   need(has_handles_of_the_driver(), "unsupported:link_without_a_log_through_the_loader");
   const auto context = leased();
@@ -494,7 +495,7 @@ PROCTOR_CHECK(Module, CompleteOnesLinkAndGoOn, "K01", "ours: modules that need n
       ze_module_build_log_handle_t log = nullptr;
       expect_status(kSuccess, ZE_CALL(zeModuleDynamicLink, count, handles.data(), logged ? &log : nullptr));
       if (!logged) continue;
-      expect_true(log != nullptr, "there is a log");
+      expect_true(log != nullptr, "the linker returns a log");
       if (log == nullptr) return;
       text_by_two_calls<std::size_t>("the log of the linker", kBehind, [&](std::size_t* size, char* text) {
         return ZE_CALL(zeModuleBuildLogGetString, log, size, text);
@@ -507,8 +508,8 @@ PROCTOR_CHECK(Module, CompleteOnesLinkAndGoOn, "K01", "ours: modules that need n
   const auto out = device_copy(queue, context, std::vector<std::uint32_t>(4));
   queue.launch(Kernel(modules[0], "fill"), groups_of(1, 4), arguments(out, 9u, 4u));
   queue.synchronize();
-  expect_words("what it wrote", std::vector<std::uint32_t>(4, 9), read_as<std::uint32_t>(queue, context, out),
-               context.device());
+  expect_words("words that it wrote", std::vector<std::uint32_t>(4, 9),
+               read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
 PROCTOR_CHECK(Module, FunctionOfNoSuchNameHasNoAddress, "K06",
@@ -516,7 +517,7 @@ PROCTOR_CHECK(Module, FunctionOfNoSuchNameHasNoAddress, "K06",
               {"error.swallowed:api=zeModuleGetFunctionPointer"}) {
   const auto context = leased();
   const Module module = Module::load(context, "basic");
-  step("given the name of no function");
+  step("given a name that no function has");
   void* address = nullptr;
   const Status unknown = ZE_CALL(zeModuleGetFunctionPointer, native(module), "no_such_function", &address);
   // ZE_RESULT_ERROR_UNSUPPORTED_FEATURE is the "generic error code for unsupported features": of a module without
@@ -524,26 +525,26 @@ PROCTOR_CHECK(Module, FunctionOfNoSuchNameHasNoAddress, "K06",
   if (!unknown.unsupported()) expect_status("ZE_RESULT_ERROR_INVALID_FUNCTION_NAME", unknown);
   step("given the name of a kernel");
   const Status status = ZE_CALL(zeModuleGetFunctionPointer, native(module), "fill", &address);
-  expect_true(!status.ok() || address != nullptr, "what is found has an address");
+  expect_true(!status.ok() || address != nullptr, "a function that is found has an address");
 }
 
 PROCTOR_CHECK(Global, PlaceAndSizeAreAskedForAlone, "K08",
               "Level Zero specification, zeModuleGetGlobalPointer", kGate, {"kernel.global_wrong"}) {
   const auto context = leased();
   Queue queue(context);
-  step("given a variable of a module, of which the place and the size are asked for together and alone");
+  step("given a variable of a module, and queries of its address and size, together and alone");
   const Module module = Module::load(context, "constants");
   void *together = nullptr, *alone = nullptr;
   std::size_t both = 0, size = 0;
   ZE_CALL(zeModuleGetGlobalPointer, native(module), "host_visible", &both, &together).or_throw();
   ZE_CALL(zeModuleGetGlobalPointer, native(module), "host_visible", nullptr, &alone).or_throw();
   ZE_CALL(zeModuleGetGlobalPointer, native(module), "host_visible", &size, nullptr).or_throw();
-  expect_true(together != nullptr && together == alone, "its place is the same");
+  expect_true(together != nullptr && together == alone, "the address of the variable is the same");
   expect_same("its size", std::to_string(both), std::to_string(size));
   std::vector<std::uint32_t> values(4);
   const auto bytes = read_bytes(queue, context, together, 16);
   std::memcpy(values.data(), bytes.data(), bytes.size());
-  expect_words("what lies there", std::vector<std::uint32_t>{11, 22, 33, 44}, values, context.device());
+  expect_words("words at the address", std::vector<std::uint32_t>{11, 22, 33, 44}, values, context.device());
 }
 
 }  // namespace proctor::accel

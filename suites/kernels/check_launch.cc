@@ -102,7 +102,7 @@ PROCTOR_CHECK(Launch, LargestGroupRuns, "K13", kGroupSize, kGate, {"kernel.limit
   const Status status = queue.try_launch(kernel, groups_of(2, size), arguments(out, 5u, 2 * size));
   expect_status(kSuccess, status);
   queue.synchronize();
-  expect_words("what they wrote", std::vector<std::uint32_t>(2 * size, 5),
+  expect_words("words that they wrote", std::vector<std::uint32_t>(2 * size, 5),
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
@@ -138,7 +138,7 @@ PROCTOR_CHECK(Launch, LocalMemoryUpToTheLimit, "K14", kLocal, kGate, {"kernel.li
                                          arguments(out, LocalMemory{bytes}, bytes / 4));
   expect_status(kSuccess, status);
   queue.synchronize();
-  expect_words("what its last word held", std::vector<std::uint32_t>(2, 42),
+  expect_words("the last word of it", std::vector<std::uint32_t>(2, 42),
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
@@ -332,10 +332,10 @@ PROCTOR_CHECK(Arguments, PointersInMemoryAreFollowed, "K16",
   }
   const auto table = device_copy(queue, context, addresses);
   const Buffer out = device_memory(context, 256);
-  step("given addresses that lie in memory");
+  step("given addresses that are stored in memory");
   queue.launch(Kernel(module, "indirect"), groups_of(4, 16), arguments(table, out));
   queue.synchronize();
-  expect_words("what lies there", std::vector<std::uint32_t>(values.rbegin(), values.rend()),
+  expect_words("words at the addresses", std::vector<std::uint32_t>(values.rbegin(), values.rend()),
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 

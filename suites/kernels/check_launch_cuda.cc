@@ -63,7 +63,7 @@ PROCTOR_CHECK(Attributes, LargestBlockRuns, "K13", kAttributes, kGate,
   const auto words = device_copy(queue, context, std::vector<std::uint32_t>(2 * block));
   queue.launch(fill, groups_of(2, block), arguments(words, 7u, 2 * block));
   queue.synchronize();
-  expect_words("what they wrote", std::vector<std::uint32_t>(2 * block, 7),
+  expect_words("words that they wrote", std::vector<std::uint32_t>(2 * block, 7),
                read_as<std::uint32_t>(queue, context, words), context.device());
 }
 
@@ -80,13 +80,13 @@ PROCTOR_CHECK(Occupancy, FitsTheMultiprocessor, "K19", kOccupancy, kGate,
     step("given blocks of " + std::to_string(block));
     const std::uint32_t blocks = blocks_per_multiprocessor(fill, block, 0);
     expect_true(blocks >= 1 && blocks <= most && blocks * static_cast<std::uint32_t>(block) <= threads,
-                "so many fit: " + std::to_string(blocks));
+                "the number of blocks that fit is valid, got " + std::to_string(blocks));
   }
-  step("given blocks that want as much shared memory as a block can have without asking");
+  step("given blocks with the largest shared memory of a block without an attribute");
   const auto fit = static_cast<std::uint32_t>(native.sharedMemPerMultiprocessor / native.sharedMemPerBlock);
   const std::uint32_t blocks = blocks_per_multiprocessor(fill, 32, native.sharedMemPerBlock);
   expect_true(blocks >= 1 && blocks <= fit,
-              "at most " + std::to_string(fit) + " fit, it says " + std::to_string(blocks));
+              "at most " + std::to_string(fit) + " fit, got " + std::to_string(blocks));
 }
 
 // What is said to fit runs at once: every group sees all others arrive; and one more is refused.
@@ -100,7 +100,7 @@ PROCTOR_CHECK(Occupancy, AsManyGroupsMeetAndNoMore, "K18", "CUDA Programming Gui
   constexpr std::uint32_t kBlock = 1024;
   const std::uint32_t groups =
       blocks_per_multiprocessor(kernel, kBlock, 0) * context.device().properties().compute_units;
-  expect_true(groups > 0, "some groups fit");
+  expect_true(groups > 0, "at least one group fits");
   const auto arrived = device_copy(queue, context, std::vector<std::uint32_t>(1));
   const auto out = device_copy(queue, context, std::vector<std::uint32_t>(groups));
   const auto meet = [&](std::uint32_t count) {
@@ -130,12 +130,12 @@ PROCTOR_CHECK(SharedMemory, MoreThanUsualIsHadByAskingForIt, "K14", kShared, kGa
   const auto touch = [&](std::uint32_t bytes) {
     return queue.try_launch(kernel, groups_of(2, 8), arguments(out, LocalMemory{bytes}, bytes / 4));
   };
-  step("given " + std::to_string(most) + " bytes of shared memory, not asked for and asked for");
-  expect_refused("a launch that asks for it in no way", touch(most));
+  step("given " + std::to_string(most) + " bytes of shared memory, without and with the attribute");
+  expect_refused("a launch without the attribute", touch(most));
   expect_status(kSuccess, allow_shared(kernel, most));
   expect_status(kSuccess, touch(most));
   queue.synchronize();
-  expect_words("what its last word held", std::vector<std::uint32_t>(2, 42),
+  expect_words("the last word of it", std::vector<std::uint32_t>(2, 42),
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
@@ -220,7 +220,7 @@ PROCTOR_CHECK(Launch, SharedMemoryEndsWhereTheKernelSays, "K14", kShared, kGate,
       return CUDA_CALL(cudaLaunchKernel, native(kernel), dim3(1), dim3(1), arguments,
                        static_cast<std::size_t>(shared), native(queue));
     };
-    expect_same("the most that the kernel says", std::to_string(bytes),
+    expect_same("the largest size that the kernel reports", std::to_string(bytes),
                 std::to_string(attributes_of(kernel).maxDynamicSharedSizeBytes));
     {
       const Rehearsal rehearsal(queue);
@@ -241,7 +241,7 @@ PROCTOR_CHECK(Launch, SharedMemoryEndsWhereTheKernelSays, "K14", kShared, kGate,
       expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaFuncSetAttribute, native(kernel),
                                                        cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     // What cudaFuncSetAttribute has set overrides it, so that it is for a kernel of which nothing was set.
-    step("given one of which the runtime sets it for a device");
+    step("given a kernel with the attribute for one device");
     const Kernel other(again, name);
     const auto allow = [&](int device) {
       return CUDA_CALL(cudaKernelSetAttributeForDevice, other.impl()->handle,
@@ -249,7 +249,7 @@ PROCTOR_CHECK(Launch, SharedMemoryEndsWhereTheKernelSays, "K14", kShared, kGate,
     };
     expect_status(kSuccess, allow(native(context.device())));
     expect_limit(other, 2000);
-    expect_refused("no such device", allow(99));
+    expect_refused("a device that does not exist", allow(99));
   }
 }
 
@@ -263,7 +263,7 @@ PROCTOR_CHECK(Attributes, CarveoutIsAPercentage, "K19", "CUDA Runtime API, cudaF
     return CUDA_CALL(cudaFuncSetAttribute, native(fill), cudaFuncAttributePreferredSharedMemoryCarveout,
                      percent);
   };
-  step("given shares of the cache for shared memory, -1 for what is usual to 100 %");
+  step("given shares of the cache for shared memory, from -1 (default) to 100 %");
   for (const int percent : {0, 50, 99, 100, -1}) {
     expect_status(kSuccess, set(percent));
     expect_same("the share", std::to_string(percent),
@@ -279,17 +279,17 @@ PROCTOR_CHECK(Attributes, CodeIsForTheDevice, "K19", kAttributes, kGate,
   const auto& told = context.device().record()->native;
   const int capability = told.major * 10 + told.minor;
   const Module module = Module::load(context, "basic");
-  step("given what a kernel was compiled for and what it needs");
+  step("given the target and the resources of each kernel");
   for (const char* name : {"fill", "saxpy", "increment"}) {
     const auto attributes = attributes_of(Kernel(module, name));
     expect_true(attributes.binaryVersion / 10 == told.major && attributes.binaryVersion <= capability,
                 std::string(name) + " has code for " + std::to_string(attributes.binaryVersion));
     expect_true(attributes.ptxVersion >= 50 && attributes.ptxVersion <= capability,
                 std::string(name) + " was PTX for " + std::to_string(attributes.ptxVersion));
-    expect_true(attributes.numRegs > 0 && attributes.numRegs <= 255, "it uses registers");
+    expect_true(attributes.numRegs > 0 && attributes.numRegs <= 255, "the kernel uses registers");
     expect_true(
         attributes.maxThreadsPerBlock >= 1 && attributes.maxThreadsPerBlock <= told.maxThreadsPerBlock,
-        "its largest block is one of the device");
+        "the kernel's largest block is within the device's");
   }
 }
 
@@ -440,7 +440,7 @@ PROCTOR_CHECK(Occupancy, CooperativeLaunchesEndThere, "K18", "CUDA Programming G
     expect_status("cudaErrorCooperativeLaunchTooLarge",
                   launch_fill(queue, fill, dim3(most + 1), dim3(block), shared, true));
   }
-  step("given a structure that asks for a cooperative launch, or does not");
+  step("given a structure with and without a cooperative launch");
   const std::byte* pointer = nullptr;
   std::uint32_t value = 7, n = 0;
   void* arguments[] = {&pointer, &value, &n};
@@ -484,7 +484,7 @@ PROCTOR_CHECK(Launch, ConfigurationAsAStructureRuns, "K16", "CUDA Runtime API, c
   void* arguments[] = {&pointer, &value, &n};
   CUDA_CALL(cudaLaunchKernelExC, &configuration, native(fill), arguments).or_throw();
   queue.synchronize();
-  expect_words("what it wrote", std::vector<std::uint32_t>(100, 7),
+  expect_words("words that it wrote", std::vector<std::uint32_t>(100, 7),
                read_as<std::uint32_t>(queue, context, words), context.device());
 }
 

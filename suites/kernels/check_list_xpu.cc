@@ -130,9 +130,9 @@ PROCTOR_CHECK(List, ResetEmptiesIt, "K38", "Level Zero specification, zeCommandL
   list.fill(second.data(), 2, 256);
   list.close();
   list.run();
-  expect_words("what the old commands would write", std::vector<std::uint32_t>(64, 0),
+  expect_words("words that the old commands would write", std::vector<std::uint32_t>(64, 0),
                read_as<std::uint32_t>(list.queue(), context, first), context.device());
-  expect_words("what the new ones write", std::vector<std::uint32_t>(64, 2),
+  expect_words("words that the new commands write", std::vector<std::uint32_t>(64, 2),
                read_as<std::uint32_t>(list.queue(), context, second), context.device());
 }
 
@@ -157,7 +157,7 @@ PROCTOR_CHECK(List, BarriersOrderItsCommands, "K38", "Level Zero specification, 
   list.close();
   step("given a fill, kernels and copies in one list, with barriers between them");
   list.run();
-  expect_words("what each copy found", expected, read_as<std::uint32_t>(list.queue(), context, copies),
+  expect_words("words that each copy read", expected, read_as<std::uint32_t>(list.queue(), context, copies),
                context.device());
 }
 
@@ -282,8 +282,8 @@ PROCTOR_CHECK(Launch, SeveralKernelsHaveTheirOwnCounts, "K17",
             reinterpret_cast<const ze_group_count_t*>(counts.data()), nullptr, 0, nullptr)
         .or_throw();
     list.close();
-    step("given three kernels of 2, 7 and 5 groups, of which memory says that " + std::to_string(launches) +
-         " run");
+    step("given three kernels of 2, 7 and 5 groups, and a count in memory by which " +
+         std::to_string(launches) + " run");
     list.run();
     for (std::uint32_t i = 0; i < kMost; ++i) {
       std::vector<std::uint32_t> expected(64);
@@ -354,7 +354,7 @@ PROCTOR_CHECK(Fence, FollowsItsList, "K39", kFences, kGate,
   latch.open();
   expect_status("ZE_RESULT_SUCCESS", fence.try_synchronize(kSynchronizeTimeout));
   expect_status("ZE_RESULT_SUCCESS", fence.query());
-  expect_words("what the list wrote", std::vector<std::uint32_t>(64, 3),
+  expect_words("words that the list wrote", std::vector<std::uint32_t>(64, 3),
                read_as<std::uint32_t>(list.queue(), context, words), context.device());
 }
 

@@ -283,7 +283,7 @@ PROCTOR_CHECK(Math, DoubleFunctionsAreWithinTheirUlps, "K28", kUlp, kGate, .faul
 PROCTOR_CHECK(Math, SpecialValuesFollowTheRules, "K25", kEdge, kGate,
               {"kernel.wrong_result:arg=3,at=3,xor=0x40"}) {
   const auto context = leased();
-  step("given infinities, zeros of both signs and what is not a number");
+  step("given infinities, zeros of both signs and NaN");
   for (const Special& row : kSpecials) {
     const auto got =
         compute<float>(context, kernels::math_function(row.function), {{row.a}, {row.b}, {0}})[0];

@@ -65,8 +65,8 @@ PROCTOR_CHECK(Module, LoadsAgainAfterItsEnd, "K01", kCreate, kGate,
   const auto context = leased();
   const auto expected = run_transform(context, Module::load(context, "basic"));
   step("given the same module, loaded again");
-  expect_words("what its kernel computes", expected, run_transform(context, Module::load(context, "basic")),
-               context.device());
+  expect_words("words that its kernel computes", expected,
+               run_transform(context, Module::load(context, "basic")), context.device());
 }
 
 // ---- variables of a module ----
@@ -129,7 +129,7 @@ PROCTOR_CHECK(Global, UnknownNameIsRefused, "K08", kGlobal, by_vendor(kWarn, kGa
   const Module module = Module::load(context, "constants");
   void* pointer = nullptr;
   std::size_t bytes = 0;
-  step("given the name of no variable");
+  step("given a name that no variable has");
   const Status unknown = module.try_global("no_such_variable", &pointer, &bytes);
   // ZE_RESULT_ERROR_UNSUPPORTED_FEATURE is the "generic error code for unsupported features", which refuses the name, too.
   if (kVendor == Vendor::kIntel && unknown.unsupported()) return;

@@ -27,7 +27,7 @@ const std::vector<std::string> kDamages = {"garbage", "text", "empty"};
 std::vector<std::byte> damaged(const std::string& how) {
   if (how == "garbage") return noise(4096, 1);
   if (how == "empty") return {};
-  const std::string text = "this is no library of kernels\n";
+  const std::string text = "this is not a library of kernels\n";
   const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
   return {bytes, bytes + text.size()};
 }
@@ -72,7 +72,8 @@ PROCTOR_CHECK_EACH(kDamages, Module, DamagedFileIsRefused, "K03", kLoad, kGate,
   step("given a file that is " + suite::parameter());
   Helper helper("load_library", {file.path()});
   const auto answer = helper.answer();
-  expect_true(!answer.at("ok").get<bool>(), "it is refused, with " + answer.at("status").get<std::string>());
+  expect_true(!answer.at("ok").get<bool>(),
+              "the file is refused, got " + answer.at("status").get<std::string>());
 }
 
 // Code for one generation of devices, and no text that others could compile for themselves.
@@ -109,7 +110,7 @@ PROCTOR_CHECK(Module, LoadsFromMemory, "K01", "CUDA Runtime API, cudaLibraryLoad
   queue.launch(Kernel(module, "increment"), cover(500, 50), arguments(words, 500u));
   queue.synchronize();
   for (auto& word : expected) ++word;
-  expect_words("what its kernel computes", expected, read_as<std::uint32_t>(queue, context, words),
+  expect_words("words that its kernel computes", expected, read_as<std::uint32_t>(queue, context, words),
                context.device());
 }
 
@@ -133,7 +134,7 @@ PROCTOR_CHECK(Global, EachDeviceHasItsOwn, "K08",
     expect_same("the device of variable " + std::to_string(i), std::to_string(native(devices[i])),
                 std::to_string(attributes.device));
   }
-  expect_true(variables[0] != variables[1], "they have different addresses");
+  expect_true(variables[0] != variables[1], "the two variables have different addresses");
   std::vector<std::uint32_t> values[] = {{11, 22, 33, 44}, {11, 22, 33, 44}};
   for (std::uint32_t written = 0; written < 2; ++written) {
     step("given that the host writes the variable of device " + std::to_string(written));
@@ -146,7 +147,7 @@ PROCTOR_CHECK(Global, EachDeviceHasItsOwn, "K08",
       use(devices[i]);
       launch(kernel, native(queue), 1, 4, out.data());
       queue.synchronize();
-      expect_words("what a kernel reads on device " + std::to_string(i), values[i],
+      expect_words("words that a kernel reads on device " + std::to_string(i), values[i],
                    read_as<std::uint32_t>(queue, contexts[i], out), devices[i]);
     }
   }
@@ -157,18 +158,18 @@ PROCTOR_CHECK(Module, ListsNoMoreKernelsThanItIsAskedFor, "K01",
   const auto context = leased();
   const Module module = Module::load(context, "basic");
   unsigned count = 0;
-  step("given a library of eight kernels, that lists some, all and more than all of them");
+  step("given a library of eight kernels, and lists with room for some, all and more");
   for (int round = 0; round < 2; ++round) {
     count = 0;
     CUDA_CALL(cudaLibraryGetKernelCount, &count, native(module)).or_throw();
-    expect_same("how many it has", "8", std::to_string(count));
+    expect_same("number of kernels", "8", std::to_string(count));
   }
   std::vector<cudaKernel_t> all(count);
   CUDA_CALL(cudaLibraryEnumerateKernels, all.data(), count, native(module)).or_throw();
   for (const unsigned asked : {1U, count - 1, count, count + 2}) {
     std::vector<cudaKernel_t> some(count + 2);
     CUDA_CALL(cudaLibraryEnumerateKernels, some.data(), asked, native(module)).or_throw();
-    expect_same("how many it lists, asked for " + std::to_string(asked),
+    expect_same("number of listed kernels with room for " + std::to_string(asked),
                 std::to_string(std::min(asked, count)),
                 std::to_string(some.size() - std::count(some.begin(), some.end(), nullptr)));
   }
@@ -176,7 +177,8 @@ PROCTOR_CHECK(Module, ListsNoMoreKernelsThanItIsAskedFor, "K01",
   cudaKernel_t first = nullptr, second = nullptr;
   CUDA_CALL(cudaLibraryGetKernel, &first, native(module), "fill").or_throw();
   CUDA_CALL(cudaLibraryGetKernel, &second, native(module), "fill").or_throw();
-  expect_true(first == second && std::count(all.begin(), all.end(), first) == 1, "it is that of the list");
+  expect_true(first == second && std::count(all.begin(), all.end(), first) == 1,
+              "the kernel by name is the kernel of the list");
 }
 
 PROCTOR_CHECK(Global, AddressAndSizeAreToldAlone, "K08",
@@ -186,7 +188,7 @@ PROCTOR_CHECK(Global, AddressAndSizeAreToldAlone, "K08",
   const Module module = Module::load(context, "constants");
   void *pointer = nullptr, *alone = nullptr;
   std::size_t bytes = 0, size_alone = 0;
-  step("given a variable of which both is asked, the address alone, and the size alone");
+  step("given a variable, and queries of address and size, together and alone");
   CUDA_CALL(cudaLibraryGetGlobal, &pointer, &bytes, native(module), "host_visible").or_throw();
   CUDA_CALL(cudaLibraryGetGlobal, &alone, nullptr, native(module), "host_visible").or_throw();
   CUDA_CALL(cudaLibraryGetGlobal, nullptr, &size_alone, native(module), "host_visible").or_throw();
@@ -208,9 +210,9 @@ PROCTOR_CHECK(Global, GoesWithItsModule, "K08", "CUDA Runtime API, cudaLibraryUn
   {
     const Module module = Module::load(context, "constants");
     module.try_global("host_visible", &pointer, &bytes).or_throw();
-    expect_same("what its address is", "device", kind());
+    expect_same("the kind of its address", "device", kind());
   }
-  expect_same("what its address is afterwards", "unknown", kind());
+  expect_same("the kind of its address afterwards", "unknown", kind());
 }
 
 }  // namespace proctor::accel

@@ -89,12 +89,12 @@ PROCTOR_CHECK(Module, NativeImageComputesTheSame, "K09", "Level Zero specificati
   const Module first = Module::load(context, "basic");
   step("given a module made from the native image of another");
   const Module second(context, first.native_image(), {.image = Image::kNative});
-  expect_words("what its kernel transform computes", run_transform(context, first),
+  expect_words("words that its kernel transform computes", run_transform(context, first),
                run_transform(context, second), context.device());
   const auto out = device_copy(queue, context, std::vector<std::uint32_t>(100));
   queue.launch(Kernel(second, "fill"), cover(100, 50), arguments(out, 7u, 100u));
   queue.synchronize();
-  expect_words("what its kernel fill computes", std::vector<std::uint32_t>(100, 7),
+  expect_words("words that its kernel fill computes", std::vector<std::uint32_t>(100, 7),
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
@@ -205,7 +205,7 @@ void damage(const std::filesystem::path& path, const std::string& how) {
 void fill(const CacheDirectory& cache) {
   cache.expect_right("the first process");
   need(suite::on_simgpu() || !cache.files().empty(), "unsupported:compile_cache");
-  expect_true(!cache.files().empty(), "there is something in the cache");
+  expect_true(!cache.files().empty(), "the cache contains a file");
 }
 
 // Of each file its size, and when it was written.
@@ -215,7 +215,8 @@ std::string contents(const CacheDirectory& cache) {
     const std::chrono::nanoseconds written = std::filesystem::last_write_time(file).time_since_epoch();
     lines.push_back(file.filename().string() + ": " + std::to_string(std::filesystem::file_size(file)) +
                     " bytes, written at " + std::to_string(written.count()) + "\n");
-    expect_true(std::filesystem::file_size(file) > 0, "there is something in " + file.filename().string());
+    expect_true(std::filesystem::file_size(file) > 0,
+                "the cache contains a file in " + file.filename().string());
   }
   std::ranges::sort(lines);
   return std::accumulate(lines.begin(), lines.end(), std::string());

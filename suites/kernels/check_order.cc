@@ -119,13 +119,11 @@ void expect_waits(const Context& context, Latch& latch, std::size_t count, std::
       waiting.launch(counter.kernel, groups_of(1, 1), arguments(words, 1u), sync);
   }
   expect_status(kNotReady, waiting.try_synchronize(milliseconds(3)));
-  suite::expect_same("what was written before it, with " + what, "0",
-                     std::to_string(words.as<std::uint32_t>()[0]));
+  suite::expect_same("the word before it, with " + what, "0", std::to_string(words.as<std::uint32_t>()[0]));
   latch.open();
   waiting.synchronize();
   latched.synchronize();
-  suite::expect_same("what was written after it, with " + what, "1",
-                     std::to_string(words.as<std::uint32_t>()[0]));
+  suite::expect_same("the word after it, with " + what, "1", std::to_string(words.as<std::uint32_t>()[0]));
 }
 
 }  // namespace
@@ -160,7 +158,7 @@ PROCTOR_CHECK(Queue, DataCrossesWithTheEvent, "S1.7", kQueues, kGate, {"order.si
   latch.open();
   second.synchronize();
   first.synchronize();
-  expect_words("what the second queue made", std::vector<std::uint32_t>(kWords, 16),
+  expect_words("words that the second queue computed", std::vector<std::uint32_t>(kWords, 16),
                read_as<std::uint32_t>(second, context, result), context.device());
 }
 
@@ -190,7 +188,7 @@ PROCTOR_CHECK(Queue, KernelsRunInOrder, "K38", kQueues, kGate,
   const Kernel transform(module, "transform");
   const auto start = noise_words(256, 1);
   const Buffer words[] = {device_copy(queue, context, start), device_memory(context, 1024)};
-  step("given twelve kernels that each use what the one before left");
+  step("given twelve kernels that each use the result of the one before");
   auto expected = start;
   for (std::uint32_t i = 0; i < 12; ++i) {
     queue.launch(transform, cover(256, 64), arguments(words[i % 2], words[(i + 1) % 2], i, 256u));
@@ -246,7 +244,7 @@ PROCTOR_CHECK(Time, FromLaterToEarlierIsNegative, "K41", kTimes, kWarn,
   counter.add_one(counter.queue, {.wait = {}, .signal = &second});
   counter.queue.synchronize();
   expect_true(elapsed_ns(second, first) < 0,
-              "it is negative, not " + std::to_string(elapsed_ns(second, first)) + " ns");
+              "the time is negative, got " + std::to_string(elapsed_ns(second, first)) + " ns");
 }
 
 PROCTOR_CHECK(Time, DurationAgreesWithTheHost, "K41", kTimes, kGate,
@@ -270,8 +268,8 @@ PROCTOR_CHECK(Time, DurationAgreesWithTheHost, "K41", kTimes, kGate,
   suite::measure("kernels.timer_ratio", device / host, "1");
   // The device sees at least the time that the latch was shut, and cannot see much more than the host did around it.
   expect_true(device >= 25e6 && device <= 4 * host + 100e6,
-              "the device measured 30 ms or what the host did, not " + std::to_string(device / 1e6) +
-                  " ms of " + std::to_string(host / 1e6));
+              "the device measured at least 30 ms and about the time of the host, got " +
+                  std::to_string(device / 1e6) + " ms of " + std::to_string(host / 1e6));
 }
 
 }  // namespace proctor::accel

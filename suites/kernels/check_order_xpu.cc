@@ -67,7 +67,7 @@ PROCTOR_CHECK(Event, HostReleasesADevice, "K43", "Level Zero specification, zeEv
   expect_status("ZE_RESULT_SUCCESS", done.try_synchronize(kPatience));
   go.signal_from_host();
   queue.synchronize();
-  suite::expect_same("what the kernel counted", "1", std::to_string(counter.value()));
+  suite::expect_same("the number that the kernel counted", "1", std::to_string(counter.value()));
 }
 
 PROCTOR_CHECK(Queue, ImmediateListRunsInOrder, "K38",
@@ -106,7 +106,7 @@ PROCTOR_CHECK(Event, SynchroniseKeepsItsTimeout, "K42", "Level Zero specificatio
                "order.timeout_overrun:times=1"}) {
   const auto context = leased();
   const Event never(context);
-  step("given an event that nobody signals and a limit of 30 ms");
+  step("given an event that is never signalled, and a limit of 30 ms");
   const suite::Stopwatch watch;
   const Status status = never.try_synchronize(milliseconds(30));
   expect_waited("a wait for an event", milliseconds(30), watch);
@@ -272,9 +272,10 @@ PROCTOR_CHECK(Event, IsSharedByTwoProcesses, "K43", kIpc, kGate, {"ipc.event_not
   const SharedEvents event(context, 1);
   step("given a second process that opens an event");
   Helper helper("signal_event", {event.token()});
-  suite::expect_same("it is signalled there", "false", helper.answer().at("ready").dump());
+  suite::expect_same("the state of the event in the second process", "false",
+                     helper.answer().at("ready").dump());
   expect_status("ZE_RESULT_NOT_READY", event.query());
-  step("then it signals it");
+  step("then a signal by the second process");
   helper.order("now");
   helper.answer();
   expect_status("ZE_RESULT_SUCCESS", event.try_synchronize(kPatience));
@@ -291,10 +292,11 @@ PROCTOR_CHECK(Event, OpenedAgainIsAsItWas, "K43", "Level Zero specification, zeE
   Helper helper("open_events_again", {events.token()});
   const auto answer = helper.answer();
   helper.finish();
-  suite::expect_same("states there at first", "0100", answer.at("first").get<std::string>());
-  suite::expect_same("states there in the end", "0100", answer.at("last").get<std::string>());
-  suite::expect_true(answer.at("left").get<int>() < 10,
-                     "closed pools are mapped no more, but " + answer.at("left").dump() + " are left");
+  suite::expect_same("states in the second process at first", "0100", answer.at("first").get<std::string>());
+  suite::expect_same("states in the second process at the end", "0100", answer.at("last").get<std::string>());
+  suite::expect_true(
+      answer.at("left").get<int>() < 10,
+      "closed pools are no longer mapped, the mappings are " + answer.at("left").dump() + " are left");
   step("then it signalled the third");
   suite::expect_same("states here", "0110", events.states());
 }

@@ -194,7 +194,7 @@ PROCTOR_CHECK(PerThread, CopiesAndFillsAreInItsStream, "K38", kOwnStream, suite:
     step(std::string("given ") + transfer.name + " in stream 0, and a blocking stream that is held");
     write(queue, context, to.data(), before);
     transfer.call(to.data(), from.data()).or_throw();
-    expect_true(poll_done(cudaStreamPerThread, kPatience), "it is done while the other stream is held");
+    expect_true(poll_done(cudaStreamPerThread, kPatience), "the work is done while the other stream is held");
     auto expected = before;
     transfer.model(expected, sent);
     expect_bytes(transfer.name, expected, read_bytes(queue, context, to.data(), kApartBytes),
@@ -213,7 +213,7 @@ PROCTOR_CHECK(PerThread, SynchronousCopyWaits, "S1.4", kOwnStream, kGate, {"orde
   {
     const Later later(latch);
     CUDA_CALL(cudaMemcpy_ptds, to.data(), from.data(), kApartBytes, cudaMemcpyDeviceToHost).or_throw();
-    expect_same("what the kernel said when cudaMemcpy returned (1: it was done)", "1",
+    expect_same("the state of the kernel when cudaMemcpy returned (1: done)", "1",
                 std::to_string(latch.done()));
   }
   expect_status("cudaErrorInvalidValue",
@@ -311,7 +311,7 @@ PROCTOR_CHECK(PerThread, MemoryOfAPoolIsInItsStream, "K38", kOwnStream, suite::k
   cudaMemPool_t pool = nullptr;
   CUDA_CALL(cudaDeviceGetDefaultMemPool, &pool, native(context.device())).or_throw();
   const HeldBlockingStream held(context);
-  step("given memory of a pool that is had, filled and given back in stream 0");
+  step("given memory of a pool that is allocated, filled and freed in stream 0");
   for (const bool from_pool : {false, true}) {
     for (const std::size_t bytes : {std::size_t{1}, std::size_t{1} << 16}) {
       void* memory = nullptr;
@@ -321,8 +321,8 @@ PROCTOR_CHECK(PerThread, MemoryOfAPoolIsInItsStream, "K38", kOwnStream, suite::k
         CUDA_CALL(cudaMallocAsync_ptsz, &memory, bytes, nullptr).or_throw();
       }
       expect_status(kSuccess, CUDA_CALL(cudaMemsetAsync_ptsz, memory, 0x77, bytes, nullptr));
-      expect_true(poll_done(cudaStreamPerThread, kPatience), "it is done at once");
-      expect_bytes("what it holds", std::vector<std::byte>(bytes, std::byte{0x77}),
+      expect_true(poll_done(cudaStreamPerThread, kPatience), "the work is done at once");
+      expect_bytes("bytes of the memory", std::vector<std::byte>(bytes, std::byte{0x77}),
                    read_bytes(queue, context, memory, bytes), context.device());
       CUDA_CALL(cudaFreeAsync_ptsz, memory, nullptr).or_throw();
     }

@@ -89,7 +89,7 @@ Status get_kernel(Victim& v, const char* name) {
 constexpr BadCall kBadCalls[] = {
     {"cudaLaunchKernel", "the function is null", cudaErrorInvalidDeviceFunction,
      [](Victim& v) { return launch(v, {}, nullptr); }},
-    {"cudaLaunchKernel", "the function is no kernel", cudaErrorInvalidResourceHandle,
+    {"cudaLaunchKernel", "the function is not a kernel", cudaErrorInvalidResourceHandle,
      [](Victim& v) { return launch(v, {}, &v.on_the_stack); }},
     {"cudaLaunchKernel", "the grid is empty", cudaErrorInvalidValue,
      [](Victim& v) {
@@ -124,7 +124,7 @@ constexpr BadCall kBadCalls[] = {
      [](Victim& v) {
        return launch(v, {.block = {0, 1, 1}}, native(v.kernel), true);
      }},
-    {"cudaLaunchCooperativeKernel", "more blocks are wanted than can run at once",
+    {"cudaLaunchCooperativeKernel", "more blocks are requested than can run at once",
      cudaErrorCooperativeLaunchTooLarge,
      [](Victim& v) {
        return launch(v, {.grid = {1 << 20, 1, 1}}, native(v.kernel), true);
@@ -132,7 +132,7 @@ constexpr BadCall kBadCalls[] = {
 
     {"cudaGetKernel", "the place for the kernel is null", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaGetKernel, nullptr, &v.on_the_stack); }},
-    {"cudaGetKernel", "the function is no kernel", cudaErrorInvalidDeviceFunction,
+    {"cudaGetKernel", "the function is not a kernel", cudaErrorInvalidDeviceFunction,
      [](Victim& v) {
        cudaKernel_t kernel = nullptr;
        return CUDA_CALL(cudaGetKernel, &kernel, static_cast<const void*>(&v.on_the_stack));
@@ -156,7 +156,7 @@ constexpr BadCall kBadCalls[] = {
      [](Victim& v) {
        return CUDA_CALL(cudaFuncSetAttribute, native(v.kernel), no_such<cudaFuncAttribute>(), 1);
      }},
-    {"cudaFuncSetAttribute", "more shared memory is wanted than there is", cudaErrorInvalidValue,
+    {"cudaFuncSetAttribute", "more shared memory is requested than the device has", cudaErrorInvalidValue,
      [](Victim& v) {
        return CUDA_CALL(cudaFuncSetAttribute, native(v.kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
                         1 << 24);
@@ -345,7 +345,7 @@ constexpr BadCall kBadCalls[] = {
 
     {"cudaStreamBeginCapture", "the stream is the default stream", cudaErrorStreamCaptureUnsupported,
      [](Victim&) { return CUDA_CALL(cudaStreamBeginCapture, nullptr, cudaStreamCaptureModeThreadLocal); }},
-    {"cudaStreamBeginCapture", "the mode is behind the last", cudaErrorInvalidValue,
+    {"cudaStreamBeginCapture", "the mode does not exist", cudaErrorInvalidValue,
      [](Victim& v) { return begin_capture(v, cudaStreamCaptureModeRelaxed + 1); }},
     {"cudaStreamIsCapturing", "the place for the answer is null", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaStreamIsCapturing, v.stream, nullptr); }},
@@ -362,7 +362,7 @@ constexpr BadCall kBadCalls[] = {
        return CUDA_CALL(cudaGraphInstantiate, &graph, nullptr, 0);
      }},
 
-    {"cudaGraphInstantiate", "the place for what can be launched is null", cudaErrorInvalidValue,
+    {"cudaGraphInstantiate", "the place for the executable graph is null", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaGraphInstantiate, nullptr, EmptyGraph(v).graph, 0); }},
     {"cudaGraphInstantiate", "a flag does not exist", cudaErrorInvalidValue,
      [](Victim& v) {

@@ -185,12 +185,12 @@ constexpr BadCall kBadCalls[] = {
        return ZE_CALL(zeCommandListAppendLaunchKernel, v.list, native(v.kernel), nullptr, nullptr, 0,
                       nullptr);
      }},
-    {"zeCommandListAppendLaunchKernel", "one event to wait for is said to be at null", kInvalidSize,
+    {"zeCommandListAppendLaunchKernel", "the list of one event to wait for is null", kInvalidSize,
      [](Victim& v) {
        return ZE_CALL(zeCommandListAppendLaunchKernel, v.list, native(v.kernel), &kOneGroup, nullptr, 1,
                       nullptr);
      }},
-    {"zeCommandListAppendBarrier", "one event to wait for is said to be at null", kInvalidSize,
+    {"zeCommandListAppendBarrier", "the list of one event to wait for is null", kInvalidSize,
      [](Victim& v) { return ZE_CALL(zeCommandListAppendBarrier, v.list, nullptr, 1, nullptr); }},
     {"zeCommandListAppendWaitOnEvents", "the events are at null", kNullPointer,
      [](Victim& v) { return ZE_CALL(zeCommandListAppendWaitOnEvents, v.list, 1, nullptr); }},

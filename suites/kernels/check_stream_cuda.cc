@@ -58,7 +58,7 @@ class Stream {
 };
 
 void expect_open(const StreamLatch& latch, const std::string& wait) {
-  expect_same("what the kernel said when " + wait + " returned (1: it was done)", "1",
+  expect_same("the state of the kernel when " + wait + " returned (1: done)", "1",
               std::to_string(latch.done()));
 }
 
@@ -130,7 +130,7 @@ PROCTOR_CHECK(DefaultStream, EachThreadMayHaveItsOwn, "K38", kDefault, kGate,
       }
     }).join();
   }
-  expect_same("problem in a thread", "", problem);
+  expect_same("error in a thread", "", problem);
   expect_same("count", "10", std::to_string(counter.value()));
 }
 
@@ -240,7 +240,7 @@ PROCTOR_CHECK(Stream, WorkOutlivesIt, "K38", "CUDA Runtime API, cudaStreamDestro
     latch.hold(stream.handle());
     for (int i = 0; i < 3; ++i) launch(counter.kernel, stream.handle(), 1, 64, counter.words.data(), 64u);
   }
-  expect_same("what the kernel says when its stream is destroyed (0: it is held)", "0",
+  expect_same("the state of the kernel when its stream is destroyed (0: held)", "0",
               std::to_string(latch.done()));
   {
     const Later later(latch);
@@ -331,7 +331,7 @@ PROCTOR_CHECK(Stream, HasAnIdAndADeviceOfItsOwn, "K38",
        {first.handle(), second.handle(), elsewhere.handle(), cudaStreamLegacy, cudaStreamPerThread}) {
     const auto id = id_of(stream);
     expect_true(ids.insert(id).second, "no other stream has the id " + std::to_string(id));
-    expect_same("the id when asked again", std::to_string(id), std::to_string(id_of(stream)));
+    expect_same("the id when queried again", std::to_string(id), std::to_string(id_of(stream)));
     const Device& device = stream == elsewhere.handle() ? devices[1] : devices[0];
     expect_same("the stream's device", std::to_string(native(device)), std::to_string(device_of(stream)));
   }
@@ -365,7 +365,7 @@ PROCTOR_CHECK(Stream, ManagedMemoryIsAttachedWhole, "M37", "CUDA Runtime API, cu
   expect_status("cudaErrorInvalidValue", attach(managed.data(), managed.bytes() - 1, cudaMemAttachSingle));
   expect_status("cudaErrorInvalidValue", attach(ordinary.data(), 0, cudaMemAttachSingle));
   CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
-  expect_bytes("what it holds", sent, {managed.data(), managed.bytes()}, context.device());
+  expect_bytes("bytes of the memory", sent, {managed.data(), managed.bytes()}, context.device());
 }
 
 // ---- priorities, functions of the host ----
@@ -436,7 +436,7 @@ PROCTOR_CHECK(HostFunction, CallbackRunsAfterItsKernel, "K44", "CUDA Runtime API
   launch(increment, native(queue), 1, 1, words.data(), 1u);
   CUDA_CALL(cudaStreamAddCallback, native(queue), observe_callback, &witness, 0).or_throw();
   CUDA_CALL(cudaStreamSynchronize, native(queue)).or_throw();
-  expect_same("what it saw", "42", std::to_string(witness.seen));
+  expect_same("the value that it read", "42", std::to_string(witness.seen));
 }
 
 // ---- other devices ----

@@ -289,7 +289,7 @@ PROCTOR_CHECK(Group, EveryItemCanBeRead, "K78", kWorkGroup, kGate,
         const std::uint32_t row = 2 * shape[0], group = i % row / shape[0];
         expected.push_back(in[group * shape[0] + x + row * (y + shape[1] * z)]);
       }
-      expect_values("what each item reads", expected, read_as<std::uint64_t>(queue, context, to),
+      expect_values("values that each item reads", expected, read_as<std::uint64_t>(queue, context, to),
                     context.device());
     }
   }

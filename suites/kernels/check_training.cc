@@ -322,7 +322,7 @@ void expect_losses(const std::vector<double>& expected, const std::vector<double
     const double tolerance = kTolerance * (expected[i] + 0.1);
     if (std::fabs(got[i] - expected[i]) <= tolerance) continue;
     return suite::report({.message = fmt::format("loss of step {}", i),
-                          .expected = fmt::format("{:.9g}, give or take {:.2g}", expected[i], tolerance),
+                          .expected = fmt::format("{:.9g} within {:.2g}", expected[i], tolerance),
                           .got = fmt::format("{:.9g}", got[i]),
                           .device = describe(device)});
   }

@@ -29,7 +29,7 @@ void expect_denormal_sums(const Context& context, const std::string& module_name
   queue.launch(Kernel(Module::load(context, module_name), kernel), groups_of(1, kItems),
                arguments(at, with, found, kItems));
   queue.synchronize();
-  expect_values("what is found", words, read_as<T>(queue, context, found), context.device());
+  expect_values("values that were found", words, read_as<T>(queue, context, found), context.device());
   expect_values("the sums", sums, read_as<T>(queue, context, at), context.device());
 }
 

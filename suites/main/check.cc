@@ -156,7 +156,7 @@ std::uint64_t seed() {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(asked.data(), asked.data() + asked.size(), number);
   if (!asked.empty() && (error != std::errc() || end != asked.data() + asked.size()))
-    refuse(std::string(child::kSeedVariable) + "='" + text + "' is no number");
+    refuse(std::string(child::kSeedVariable) + "='" + text + "' is not a number");
   return number;
 }
 
@@ -172,7 +172,7 @@ std::int64_t Point::number(std::string_view axis) const {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (error != std::errc() || end != value.data() + value.size())
-    throw std::out_of_range("'" + value + "' of axis '" + std::string(axis) + "' is no number");
+    throw std::out_of_range("'" + value + "' of axis '" + std::string(axis) + "' is not a number");
   return number;
 }
 
@@ -199,7 +199,7 @@ void at_each_point(const std::function<void(const Point& at)>& body) {
   std::string left_out;
   for (const auto& row : table.rows) {
     if (failed == kMostFailedPoints) {
-      left_out += "; the rest left out, since three had failed";
+      left_out += "; the other points were not run, because three had failed";
       break;
     }
     const std::string name = point_text(axes, row);
@@ -220,8 +220,8 @@ void at_each_point(const std::function<void(const Point& at)>& body) {
   }
   session.emit("property",
                {{"name", "points"},
-                {"value", std::to_string(tried) + " tried, which hold " + std::to_string(table.covered) +
-                              " of " + std::to_string(table.pairs) +
+                {"value", std::to_string(tried) + " points run, which cover " +
+                              std::to_string(table.covered) + " of " + std::to_string(table.pairs) +
                               (axes.size() == 1 ? " values" : " pairs of values") + left_out}});
   if (tried == 0 && failed == 0 && !skipped.empty()) skip(skipped);
 }

@@ -6,7 +6,7 @@
 //     const std::string expected = devices_under("0");
 //     step("enumerate under '0,0'");
 //     const std::string got = devices_under("0,0");
-//     expect_same("what '0,0' selects", expected, got);
+//     expect_same("devices under '0,0'", expected, got);
 //   }
 //
 // This is a GoogleTest test named Mask.DuplicatesSelectOnce. It also has a rule, the source of the rule and a

@@ -61,8 +61,8 @@ struct CheckInfo {
   std::string group;
   std::string name;  // a parametrized check ends in "/PARAMETER"
   std::string rule;  // "V10"
-  // Public document or code with the rule, and the place in it: "Level Zero specification, zeMemFree". A rule
-  // of no document begins with "ours: ". See docs/explanation/selftest.md, "What the suites cover".
+  // Public document or code with the rule, and the place in it: "Level Zero specification, zeMemFree". The
+  // source of a rule without a document is "project rule: " and a sentence. See docs/explanation/selftest.md, "What the suites cover".
   std::string source;
   Severity severity = kGate;
   const char* file = "";

@@ -55,12 +55,12 @@ json Helper::answer(std::chrono::milliseconds deadline, const std::string& to) {
   if (!document) {
     const std::string asked = to.empty() ? "" : to + ": ";
     const HelperEnd end = finish(std::chrono::milliseconds(100));
-    if (end.hung) fail_because("helper_hang", asked + "the second process gave no answer in time");
+    if (end.hung) fail_because("helper_hang", asked + "the second process did not respond in time");
     if (end.signal != 0) {
       fail_because("helper_crash:" + std::to_string(end.signal),
                    asked + "the second process died of " + strsignal(end.signal));
     }
-    fail_because("helper_error", asked + "the second process ended without an answer, with code " +
+    fail_because("helper_error", asked + "the second process ended without a result, with code " +
                                      std::to_string(end.exit_code));
   }
   if (document->contains("skip")) skip(document->at("skip"));

@@ -212,14 +212,14 @@ TEST(Protocol, AfterThreePointsThatFailedTheRestIsLeftOut) {
   const auto told = run_case("Sample.FailsAtEachPoint");
   EXPECT_EQ(messages_of(told).size(), 3U);
   const std::string points = told.of("property").at(0).at("value");
-  EXPECT_NE(points.find("the rest left out, since three had failed"), std::string::npos) << points;
+  EXPECT_NE(points.find("the other points were not run, because three had failed"), std::string::npos) << points;
 }
 
 TEST(Protocol, TheSizeDecidesHowManyPointsAreTried) {
   const auto ci = run_case("Sample.HasAxes", "PROCTOR_SIZE=ci PROCTOR_SEED=3");
   EXPECT_EQ(ci.of("step").size(), 4U);
   const std::string points = ci.of("property").at(0).at("value");
-  EXPECT_NE(points.find("which hold 4 of 6 pairs of values"), std::string::npos) << points;
+  EXPECT_NE(points.find("which cover 4 of 6 pairs of values"), std::string::npos) << points;
   EXPECT_EQ(run_case("Sample.HasAxes", "PROCTOR_SIZE=smoke").of("step").size(), 1U);
 }
 
@@ -251,7 +251,7 @@ TEST(Protocol, MismatchCarriesExpectedAndGot) {
   EXPECT_EQ(told.exit_code, 1);
   const auto fails = told.of("fail");
   ASSERT_EQ(fails.size(), 1U);
-  EXPECT_EQ(fails[0].at("message"), "what was seen");
+  EXPECT_EQ(fails[0].at("message"), "the value that was read");
   EXPECT_EQ(fails[0].at("expected"), "one");
   EXPECT_EQ(fails[0].at("got"), "two");
   EXPECT_EQ(fails[0].at("rule"), "R2");

@@ -13,7 +13,7 @@ PROCTOR_CHECK(Sample, Passes, "R1", "the protocol", kGate) {
 PROCTOR_CHECK(Sample, Mismatches, "R2", "the protocol", kWarn,
               .faults = {"memory.corrupt_copy:at=17,after=2", "memory.short_copy"}, .devices = 2,
               .needs = {"fp64"}, .sizes = {.smoke = 16, .full = 64, .unit = "bytes"}, .expects = kHang) {
-  expect_same("what was seen", "one", "two");
+  expect_same("the value that was read", "one", "two");
   expect_true(true, "this holds");
 }
 PROCTOR_CHECK(Sample, Asserts, "R3", "the protocol", kGate) { EXPECT_EQ(1 + 1, 3) << "arithmetic"; }

@@ -68,7 +68,7 @@ const std::string& Session::size() {
   const char* asked = std::getenv(child::kSizeVariable);
   size_ = asked != nullptr && *asked != '\0' ? asked : "ci";
   if (size_ != "smoke" && size_ != "ci" && size_ != "full" && size_ != "stress") {
-    std::cerr << child::kSizeVariable << "='" << size_ << "' is none of smoke, ci, full, stress\n";
+    std::cerr << child::kSizeVariable << " must be smoke, ci, full or stress (got `" << size_ << "`)\n";
     std::exit(2);
   }
   return size_;
@@ -83,7 +83,7 @@ std::string Session::difference_from_lease() {
   } catch (const Skipped&) {
     throw;  // if the driver cannot list devices, the check cannot run
   } catch (const std::exception& error) {
-    emit("warn", {{"message", std::string("what this process sees could not be compared with its lease: ") +
+    emit("warn", {{"message", std::string("the visible devices could not be compared with the lease: ") +
                                   error.what()}});
     return {};
   }
@@ -160,7 +160,7 @@ EventWriter EventWriter::from_environment() {
   char* end = nullptr;
   const long fd = std::strtol(text, &end, 10);
   if (*end != '\0' || fd < 0 || fcntl(static_cast<int>(fd), F_GETFD) < 0) {
-    std::cerr << child::kEventsFdVariable << "='" << text << "' is no open descriptor\n";
+    std::cerr << child::kEventsFdVariable << "='" << text << "' is not an open descriptor\n";
     std::exit(2);
   }
   // Processes that the check starts must not write events or keep the pipe open.

@@ -40,7 +40,7 @@ json Asker::try_ask(const std::string& function) {
   helper_.order(function);
   json answer = helper_.answer(kQueryLimit, function);
   if (answer.contains("refused"))
-    suite::expect_true(false, "the query is answered: " + answer.at("refused").get<std::string>());
+    suite::expect_true(false, "the query returns a value, got " + answer.at("refused").get<std::string>());
   return answer.contains("unsupported") || answer.contains("refused") ? json() : answer;
 }
 

@@ -316,9 +316,9 @@ void expect_sticky(const std::string& helper, const std::vector<std::string>& co
   const auto answer = child.answer();
   const auto first = answer.at("first").get<std::string>();
   expect_true(std::find(codes.begin(), codes.end(), first) != codes.end(),
-              "the wait reports " + codes.front() + ", it reports " + first);
+              "the wait reports " + codes.front() + ", got " + first);
   for (const auto& later : answer.at("later")) {
-    expect_same("every later call answers the same", first, later.get<std::string>());
+    expect_same("the result of every later call", first, later.get<std::string>());
   }
 }
 
@@ -348,7 +348,7 @@ PROCTOR_CHECK(Error, BelongsToItsThread, "M06", kLast, kGate, {"error.shared_by_
   const Kernel kernel(module, "fill");
   const Buffer words = device_memory(context, 64);
   static_cast<void>(last_error());
-  step("given a launch that is refused, and another thread that asks for its last error");
+  step("given a launch that is refused, and another thread that queries its last error");
   const std::string refusal = refused_launch(queue, kernel, words);
   Status elsewhere;
   std::jthread([&] { elsewhere = last_error(); }).join();
@@ -373,28 +373,28 @@ PROCTOR_CHECK(Error, NotReadyIsNoError, "K39", "CUDA Runtime API, cudaErrorNotRe
 }
 
 PROCTOR_CHECK(Sticky, IllegalAddressStays, "K47", kSticky, kGate, {"error.not_sticky"}) {
-  step("given a second process whose kernel writes to nobody's memory");
+  step("given a second process whose kernel writes to an invalid address");
   expect_sticky("break_by_address", {"cudaErrorIllegalAddress", "cudaErrorLaunchFailure"});
 }
 
 // The documents say it of any work, without a list of what is work, and that cudaGetLastError resets the error.
 PROCTOR_CHECK(Sticky, IllegalAddressIsToldByEveryCall, "K47", kSticky, suite::kWarn, {"error.not_sticky"}) {
-  step("given a second process whose kernel writes to nobody's memory, and which asks for more");
+  step("given a second process whose kernel writes to an invalid address, and which makes more calls");
   Helper child("ask_after_an_illegal_address");
   const auto answer = child.answer();
   const auto broken = answer.at("broken").get<std::string>();
   for (const auto& later : answer.at("later").items()) {
-    expect_same(later.key() + " answers", broken, later.value().get<std::string>());
+    expect_same("the result of " + later.key(), broken, later.value().get<std::string>());
   }
   Helper queries("break_by_address");
   const auto told = queries.answer();
   for (const auto& answered : told.at("told"))
-    expect_same("every query answers the same", told.at("first"), answered.get<std::string>());
+    expect_same("the result of every query", told.at("first"), answered.get<std::string>());
 }
 
 PROCTOR_CHECK(Sticky, FailedAssertionStays, "K46", "CUDA Programming Guide, Assertion", kGate,
               {"error.not_sticky", "kernel.fault_swallowed"}) {
-  step("given a second process whose kernel asserts what is not so");
+  step("given a second process whose kernel fails an assertion");
   expect_sticky("break_by_assertion", {"cudaErrorAssert"});
 }
 
@@ -408,7 +408,7 @@ const std::vector<std::string> kBrokenWaits = {"cudaDeviceSynchronize", "cudaStr
 PROCTOR_CHECK_EACH(kBrokenWaits, Sticky, EachWaitTells, "K47", kSticky, kGate,
                    {"kernel.skip:kernel=store_at"}) {
   step("given a second process that waits by " + suite::parameter() +
-       " when its kernel writes to nobody's memory");
+       " when its kernel writes to an invalid address");
   expect_sticky("break_in_a_wait", {"cudaErrorIllegalAddress", "cudaErrorLaunchFailure"},
                 {suite::parameter()});
 }
@@ -418,8 +418,8 @@ PROCTOR_CHECK(Reset, FreesEverythingAndGoesOn, "K48", "CUDA Runtime API, cudaDev
   step("given a second process that resets its device");
   Helper child("reset_and_go_on");
   const auto answer = child.answer();
-  expect_same("the reset answers", kSuccess, answer.at("reset").get<std::string>());
-  expect_true(!answer.at("known").get<bool>(), "memory from before is not known any more");
+  expect_same("the result of the reset", kSuccess, answer.at("reset").get<std::string>());
+  expect_true(!answer.at("known").get<bool>(), "memory from before the reset is unknown");
   expect_true(answer.at("same").get<bool>(), "new memory keeps its bytes");
 }
 
@@ -429,22 +429,22 @@ PROCTOR_CHECK(Reset, IsOfOneDevice, "K48", "CUDA Runtime API, cudaDeviceReset: t
   step("given a second process that uses two devices and resets one of them");
   Helper child("reset_one_of_two");
   const auto answer = child.answer();
-  expect_same("the reset answers", kSuccess, answer.at("reset").get<std::string>());
-  expect_same("memory from before is known", "false", answer.at("known").dump());
+  expect_same("the result of the reset", kSuccess, answer.at("reset").get<std::string>());
+  expect_same("memory from before the reset is known", "false", answer.at("known").dump());
   expect_same("flags, limits and pools are those of the beginning", "true", answer.at("settings").dump());
   const std::string peer = answer.at("peer");
   expect_true(peer == "cudaErrorPeerAccessNotEnabled",
-              "the peer is none any more, taking it away answers " + peer);
+              "peer access ended with the reset, disabling it returned " + peer);
   expect_same("a new stream, the legacy default stream and the thread's work", "[true,true,true]",
               answer.at("works").dump());
-  expect_same("what goes wrong on the other device", "", answer.at("others").get<std::string>());
+  expect_same("errors on the other device", "", answer.at("others").get<std::string>());
 }
 
 PROCTOR_CHECK(Error, IsKnownBeforeAnyDevice, "M06", kLast, kGate, {"error.never_cleared"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "basic");
-  step("given a call without an answer to write to, the first of its process");
+  step("given a call with a null pointer for the result, the first of its process");
   Helper child("err_before_devices");
   const nlohmann::json expected = {kSuccess,
                                    kSuccess,
@@ -454,8 +454,8 @@ PROCTOR_CHECK(Error, IsKnownBeforeAnyDevice, "M06", kLast, kGate, {"error.never_
                                    "cudaErrorInvalidValue",
                                    kSuccess,
                                    kSuccess};
-  expect_same("what is told", expected.dump(), child.answer().at("told").dump());
-  step("given a launch that is refused, and is told");
+  expect_same("results of the calls", expected.dump(), child.answer().at("told").dump());
+  step("given a launch that is refused, and its error");
   const std::string refusal = refused_launch(queue, Kernel(module, "fill"), device_memory(context, 64));
   expect_status(refusal, last_error());
   expect_status(kSuccess, peeked_error());
@@ -521,15 +521,15 @@ constexpr Named kNamed[] = {
 PROCTOR_CHECK(Error, EachHasItsNameAndText, "M06", "CUDA Runtime API, cudaGetErrorName, cudaGetErrorString",
               kGate, {"error.wrong_code"}) {
   constexpr const char* kUnknown = "unrecognized error code";
-  step("given codes that documents name, and one that is none");
+  step("given codes that documents name, and one that does not exist");
   for (const Named& each : kNamed) {
     expect_same("the name of " + std::to_string(each.code), each.name, cudaGetErrorName(each.code));
     const std::string text = cudaGetErrorString(each.code);
     expect_true(!text.empty() && text != kUnknown && text != each.name,
                 std::string(each.name) + " has a text");
   }
-  expect_same("the name of none", kUnknown, cudaGetErrorName(no_such<cudaError_t>()));
-  expect_same("the text of none", kUnknown, cudaGetErrorString(no_such<cudaError_t>()));
+  expect_same("the name of a code that does not exist", kUnknown, cudaGetErrorName(no_such<cudaError_t>()));
+  expect_same("the text of a code that does not exist", kUnknown, cudaGetErrorString(no_such<cudaError_t>()));
   use(leased().device());
   expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaEventCreate, nullptr));
   static_cast<void>(last_error());
@@ -539,17 +539,17 @@ PROCTOR_CHECK(Error, EachHasItsNameAndText, "M06", "CUDA Runtime API, cudaGetErr
 PROCTOR_CHECK(Reset, AfterAnIllegalAddressIsRecorded, "K48",
               "CUDA Runtime API, cudaDeviceReset and cudaErrorIllegalAddress, which disagree", kInfo,
               {"state.reset_ignored"}) {
-  step("given a second process whose kernel writes to nobody's memory, and which then resets its device");
+  step("given a second process whose kernel writes to an invalid address, and which then resets its device");
   Helper child("break_and_reset");
   const auto answer = child.answer();
   expect_true(answer.at("broken") != 0, "the wait for the kernel reports an error");
   for (const char* call : {"reset", "cudaMalloc", "cudaMemcpy"}) {
     suite::observe("cudaDeviceReset after an illegal address", call, answer.at(call), "cudaError_t");
-    if (suite::on_simgpu()) expect_same(std::string(call) + " answers", "0", answer.at(call).dump());
+    if (suite::on_simgpu()) expect_same("the result of " + std::string(call), "0", answer.at(call).dump());
   }
   // Whoever is told that the copies succeeded must have the bytes.
   if (answer.at("cudaMemcpy") == 0) {
-    expect_true(answer.at("same").get<bool>(), "what was copied comes back");
+    expect_true(answer.at("same").get<bool>(), "the copied bytes are unchanged");
   }
 }
 

@@ -300,13 +300,14 @@ PROCTOR_CHECK(Inventory, LinksToOtherCardsAreUp, "K108", "NVML API Reference Gui
 }
 
 PROCTOR_CHECK(Inventory, FirmwareIsThatOfItsSiblings, "K109",
-              "ours: cards of one model in a machine have one firmware", kWarn,
+              "project rule: Cards of one model in a machine have one firmware version.", kWarn,
               {"sysman.firmware_differs:dev=0"}) {
   expect_as_siblings("firmware");
 }
 
 PROCTOR_CHECK(Inventory, EccIsThatOfItsSiblings, "K111",
-              "ours: cards of one model in a machine have one ECC mode", kWarn, {"sysman.ecc_off:dev=0"}) {
+              "project rule: Cards of one model in a machine have one ECC mode.", kWarn,
+              {"sysman.ecc_off:dev=0"}) {
   expect_as_siblings("ecc");
 }
 

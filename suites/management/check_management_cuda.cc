@@ -152,97 +152,99 @@ int number_of(Handle device, const char* getter) {
 }
 
 constexpr BadQuestion kBadQuestions[] = {
-    {"a count without a place", kInvalidArgument,
+    {"a count with a null pointer", kInvalidArgument,
      [](Handle) { return nvml_call("nvmlDeviceGetCount_v2", kNowhere); }},
-    {"a device by index without a place", kInvalidArgument,
+    {"a device by index with a null pointer", kInvalidArgument,
      [](Handle) { return nvml_call("nvmlDeviceGetHandleByIndex_v2", 0U, kNowhere); }},
-    {"the index behind the last", kInvalidArgument, [](Handle) { return at_index(0); }},
-    {"the index after that", kInvalidArgument, [](Handle) { return at_index(1); }},
-    {"an index far behind", kInvalidArgument, [](Handle) { return at_index(1U << 30); }},
-    {"a device by no UUID", kInvalidArgument,
+    {"the first index that no device has", kInvalidArgument, [](Handle) { return at_index(0); }},
+    {"the second index that no device has", kInvalidArgument, [](Handle) { return at_index(1); }},
+    {"a very large index", kInvalidArgument, [](Handle) { return at_index(1U << 30); }},
+    {"a device without a UUID", kInvalidArgument,
      [](Handle device) { return nvml_call("nvmlDeviceGetHandleByUUID", kNowhere, &device); }},
-    {"a device by UUID without a place", kInvalidArgument,
+    {"a device by UUID with a null pointer", kInvalidArgument,
      [](Handle device) {
        char uuid[96] = {};
        nvml_call("nvmlDeviceGetUUID", device, &uuid[0], 96U);
        return nvml_call("nvmlDeviceGetHandleByUUID", &uuid[0], kNowhere);
      }},
-    {"a device by no bus id", kInvalidArgument,
+    {"a device without a bus id", kInvalidArgument,
      [](Handle device) { return nvml_call("nvmlDeviceGetHandleByPciBusId_v2", kNowhere, &device); }},
     {"an empty bus id", kInvalidArgument, [](Handle) { return by_bus_id(""); }, kNotFound},
     {"a bus id of letters", kInvalidArgument, [](Handle) { return by_bus_id("card"); }, kNotFound},
-    {"a bus id of a bus alone", kInvalidArgument, [](Handle) { return by_bus_id("7"); }, kNotFound},
+    {"a bus id with a bus only", kInvalidArgument, [](Handle) { return by_bus_id("7"); }, kNotFound},
     {"a bus id without a device", kInvalidArgument, [](Handle) { return by_bus_id("0000:07:"); }, kNotFound},
-    {"a bus id with a letter that is no digit", kInvalidArgument,
+    {"a bus id with a letter that is not a digit", kInvalidArgument,
      [](Handle) { return by_bus_id("0000:0g:00.0"); }, kNotFound},
-    {"a bus id with a letter behind it", kInvalidArgument, [](Handle) { return by_bus_id("ffff:ff:1f.7x"); },
+    {"a bus id with a letter after it", kInvalidArgument, [](Handle) { return by_bus_id("ffff:ff:1f.7x"); },
      kNotFound},
-    {"a bus id of no card", kNotFound, [](Handle) { return by_bus_id("ffff:ff:1f.7"); }, kInvalidArgument},
-    {"a name without a place", kInvalidArgument,
+    {"a bus id that no card has", kNotFound, [](Handle) { return by_bus_id("ffff:ff:1f.7"); },
+     kInvalidArgument},
+    {"a name with a null pointer", kInvalidArgument,
      [](Handle device) { return nvml_call("nvmlDeviceGetName", device, kNowhere, 96U); }},
-    {"the name of no device", kInvalidArgument,
+    {"the name of a null device", kInvalidArgument,
      [](Handle) {
        char name[96];
        return nvml_call("nvmlDeviceGetName", kNowhere, &name[0], 96U);
      }},
-    {"the driver's version without a place", kInvalidArgument,
+    {"the driver's version with a null pointer", kInvalidArgument,
      [](Handle) { return nvml_call("nvmlSystemGetDriverVersion", kNowhere, 80U); }},
-    {"the version of CUDA without a place", kInvalidArgument,
+    {"the version of CUDA with a null pointer", kInvalidArgument,
      [](Handle) { return nvml_call("nvmlSystemGetCudaDriverVersion_v2", kNowhere); }},
-    {"MIG of no device", kInvalidArgument,
+    {"MIG of a null device", kInvalidArgument,
      [](Handle) {
        unsigned current = 0, pending = 0;
        return nvml_call("nvmlDeviceGetMigMode", kNowhere, &current, &pending);
      }},
-    {"the memory of another version", kVersionMismatch,
+    {"the memory in another version of the structure", kVersionMismatch,
      [](Handle device) {
        ReservedMemory memory{};
        memory.version = kReservedMemoryVersion + 1;
        return nvml_call("nvmlDeviceGetMemoryInfo_v2", device, &memory);
      },
      kFunctionNotFound},  // NVML 580.159.04
-    {"processes without their number", kInvalidArgument,
+    {"processes with a null pointer for their number", kInvalidArgument,
      [](Handle device) {
        return nvml_call("nvmlDeviceGetComputeRunningProcesses_v3", device, kNowhere, kNowhere);
      }},
-    {"room for processes that is nowhere", kInvalidArgument,
+    {"processes with a null pointer for the list", kInvalidArgument,
      [](Handle device) {
        unsigned room = 64;
        return nvml_call("nvmlDeviceGetComputeRunningProcesses_v3", device, &room, kNowhere);
      }},
-    {"the temperature of another sensor", kInvalidArgument,
+    {"the temperature of a sensor that does not exist", kInvalidArgument,
      [](Handle device) { return number_of<99>(device, "nvmlDeviceGetTemperature"); }},
-    {"another threshold", kInvalidArgument,
+    {"a threshold that does not exist", kInvalidArgument,
      [](Handle device) { return number_of<99>(device, "nvmlDeviceGetTemperatureThreshold"); }, kNotSupported},
-    {"the clock behind the last", kInvalidArgument,
+    {"a clock that does not exist", kInvalidArgument,
      [](Handle device) { return number_of<4>(device, "nvmlDeviceGetClockInfo"); }},
-    {"the fastest clock behind the last", kInvalidArgument,
+    {"the fastest clock of a kind that does not exist", kInvalidArgument,
      [](Handle device) { return number_of<4>(device, "nvmlDeviceGetMaxClockInfo"); }},
-    {"a set of events without a place", kInvalidArgument,
+    {"a set of events with a null pointer", kInvalidArgument,
      [](Handle) { return nvml_call("nvmlEventSetCreate", kNowhere); }},
-    {"events for no set", kInvalidArgument,
+    {"events for a null set", kInvalidArgument,
      [](Handle device) { return nvml_call("nvmlDeviceRegisterEvents", device, kXidEvent, kNowhere); }},
-    {"events of no device", kInvalidArgument,
+    {"events of a null device", kInvalidArgument,
      [](Handle) {
        return of_event_set(
            [](EventSet set) { return nvml_call("nvmlDeviceRegisterEvents", kNowhere, kXidEvent, set); });
      }},
-    {"events that there are not", kNotSupported,
+    {"events that do not exist", kNotSupported,
      [](Handle device) {
        return of_event_set(
            [device](EventSet set) { return nvml_call("nvmlDeviceRegisterEvents", device, 1ULL << 40, set); });
      },
      kInvalidArgument},
-    {"an event of no set", kInvalidArgument,
+    {"an event of a null set", kInvalidArgument,
      [](Handle) {
        ManagedEvent event{};
        return nvml_call("nvmlEventSetWait_v2", kNowhere, &event, 0U);
      }},
-    {"an event without a place", kInvalidArgument,
+    {"an event with a null pointer", kInvalidArgument,
      [](Handle) {
        return of_event_set([](EventSet set) { return nvml_call("nvmlEventSetWait_v2", set, kNowhere, 0U); });
      }},
-    {"the end of no set", kInvalidArgument, [](Handle) { return nvml_call("nvmlEventSetFree", kNowhere); }},
+    {"the end of a null set", kInvalidArgument,
+     [](Handle) { return nvml_call("nvmlEventSetFree", kNowhere); }},
 };
 
 // ---- texts and processes ----
@@ -258,7 +260,7 @@ std::string text_in_its_room(const std::string& what, const std::function<int(ch
     const std::string with = fmt::format("{} with room for {} of {}", what, room, needed);
     expect_result(with, room < needed ? kInsufficientSize : kDone, give(into.data(), room));
     expect_true(into.find_first_not_of(kUntouched, room) == into.npos,
-                with + ": nothing is written behind it");
+                with + ": no byte after it is written");
     if (room >= needed) expect_same(with, text.c_str(), into.c_str());
   }
   return text.c_str();
@@ -288,7 +290,7 @@ std::vector<nvml::ProcessInfo> processes_in(Handle device, unsigned room, unsign
               nvml_call(kFunction, device, &count, room == 0 ? nullptr : processes.data()));
   expect_same(with + ", their number", std::to_string(expected), std::to_string(count));
   for (std::size_t i = room < expected ? room : expected; i < processes.size(); ++i)
-    expect_true(processes[i].pid == kUntouched, with + ": nothing is written behind them");
+    expect_true(processes[i].pid == kUntouched, with + ": no byte after them is written");
   processes.resize(room < expected ? 0 : expected);
   return processes;
 }
@@ -319,14 +321,14 @@ PROCTOR_CHECK(Management, BadArgumentsGetTheirCode, "K81",
   const auto context = leased();
   const Handle device = managed_handle(context.device());
   for (const Getter& getter : kGetters) {
-    step(fmt::format("given {} with nowhere to answer to, and with a place", getter.name));
+    step(fmt::format("given {} with a null pointer, and with a buffer", getter.name));
     alignas(8) std::byte answer[256] = {}, second[8] = {};
     std::memcpy(answer, &kReservedMemoryVersion, sizeof kReservedMemoryVersion);
     expect_result(getter.name, kDone, ask(getter, device, answer, second));
-    expect_result(std::string(getter.name) + " without a place", kInvalidArgument,
+    expect_result(std::string(getter.name) + " with a null pointer", kInvalidArgument,
                   ask(getter, device, nullptr, second));
     if (!getter.pair) continue;
-    expect_result(std::string(getter.name) + " without its second place", kInvalidArgument,
+    expect_result(std::string(getter.name) + " with a null pointer for the second value", kInvalidArgument,
                   ask(getter, device, answer, nullptr));
   }
   for (const BadQuestion& bad : kBadQuestions) {
@@ -351,7 +353,7 @@ PROCTOR_CHECK(Management, CountsItsUsers, "K82",
   int users = 0;
   constexpr int kMany = 100;
   while (users < kMany && nvml_call("nvmlShutdown") == kDone) ++users;
-  expect_true(users >= 1 && users < kMany, "it had a user, and then no more");
+  expect_true(users >= 1 && users < kMany, "the library has at least one user, and then none");
   expect_usable(false);
   step("given two users, of which one leaves, and then the other");
   for (int i = 0; i < 2; ++i) {
@@ -383,17 +385,17 @@ PROCTOR_CHECK(
     step(std::string("given ") + getter + " with room for each length up to that of the text and its end");
     return text_in_its_room(getter, [&](char* out, unsigned room) { return nvml_call(getter, out, room); });
   };
-  expect_same("the name, as CUDA tells it", context.device().properties().name,
+  expect_same("the name, compared with CUDA", context.device().properties().name,
               of_device("nvmlDeviceGetName"));
   std::string uuid = of_device("nvmlDeviceGetUUID");
   std::erase(uuid, '-');
-  expect_same("the UUID, as CUDA tells it", "GPU" + context.device().properties().uuid, uuid);
+  expect_same("the UUID, compared with CUDA", "GPU" + context.device().properties().uuid, uuid);
   const std::string driver = of_system("nvmlSystemGetDriverVersion");
   const std::string library = of_system("nvmlSystemGetNVMLVersion");
   const int cuda = told<int>("nvmlSystemGetCudaDriverVersion_v2");
   int runtime_says = 0;
   CUDA_CALL(cudaDriverGetVersion, &runtime_says).or_throw();
-  expect_same("the version of CUDA, as the runtime tells it", std::to_string(runtime_says),
+  expect_same("the version of CUDA, compared with the runtime", std::to_string(runtime_says),
               std::to_string(cuda));
   expect_same("NVML's version", fmt::format("{}.{}", cuda / 1000, driver), library);
 }
@@ -412,20 +414,21 @@ PROCTOR_CHECK(Management, KnowsTheCardByEachName, "K84",
                 nvml_call("nvmlDeviceGetHandleByIndex_v2", index, &found));
     expect_same("its index", std::to_string(index), std::to_string(told("nvmlDeviceGetIndex", found)));
   }
-  step("given what the card says of its place on the bus");
+  step("given the address that the card reports");
   nvml::PciInfo pci;
   std::memset(&pci, 0xff, sizeof pci);
   need_result("nvmlDeviceGetPciInfo_v3", kDone, nvml_call("nvmlDeviceGetPciInfo_v3", device, &pci));
   const auto address = fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device);
-  expect_same("the address, as CUDA tells it", card.properties().pci, address);
+  expect_same("the address, compared with CUDA", card.properties().pci, address);
   expect_true(strcasecmp(pci.legacy_bus_id, address.c_str()) == 0,
               "the short bus id is the address " + address);
-  expect_true(strcasecmp(pci.bus_id, ("0000" + address).c_str()) == 0, "the long one, too");
+  expect_true(strcasecmp(pci.bus_id, ("0000" + address).c_str()) == 0,
+              "the long bus id is the address with a longer domain");
   expect_same("the vendor", "10de", fmt::format("{:x}", pci.device_id & 0xffff));
   if (const auto model = card.properties().device_id)  // CUDA 12 does not tell
-    expect_same("the model, as CUDA tells it", fmt::format("{:x}", model),
+    expect_same("the model, compared with CUDA", fmt::format("{:x}", model),
                 fmt::format("{:x}", pci.device_id >> 16));
-  expect_true(pci.subsystem_id != ~0U, "the subsystem is told");
+  expect_true(pci.subsystem_id != ~0U, "the subsystem is reported");
   step("given each form of the address");
   std::vector<std::string> names = {pci.bus_id, pci.legacy_bus_id, address.substr(0, 10)};
   if (pci.domain == 0) names.push_back(address.substr(5));  // without a domain it is of domain 0
@@ -453,10 +456,10 @@ PROCTOR_CHECK(Management, BothFormsOfMemoryAgree, "K85",
     expect_same("free and used together", std::to_string(memory.total),
                 std::to_string(memory.free + memory.used));
     expect_same("the total", std::to_string(memory.total), std::to_string(reserved.total));
-    expect_same("what is free", std::to_string(memory.free), std::to_string(reserved.free));
-    expect_same("what is used and reserved", std::to_string(memory.used),
+    expect_same("the free memory", std::to_string(memory.free), std::to_string(reserved.free));
+    expect_same("used and reserved memory together", std::to_string(memory.used),
                 std::to_string(reserved.used + reserved.reserved));
-    expect_true(reserved.version == kReservedMemoryVersion, "the version stays");
+    expect_true(reserved.version == kReservedMemoryVersion, "the version is unchanged");
     return memory;
   };
   const nvml::Memory before = (device_memory(context, 1 << 20), seen());
@@ -468,7 +471,7 @@ PROCTOR_CHECK(Management, BothFormsOfMemoryAgree, "K85",
     held.push_back(device_memory(context, bytes));
     const nvml::Memory after = seen();
     expect_true(after.used + slack >= before.used + taken && after.used <= before.used + taken + slack,
-                fmt::format("that much more is used, give or take {}: {} and then {}", slack, before.used,
+                fmt::format("used memory rose by that size within {}: {} and then {}", slack, before.used,
                             after.used));
   }
   expect_true(context.device().properties().memory <= before.total,
@@ -484,7 +487,7 @@ PROCTOR_CHECK(
   const Handle device = managed_handle(context.device());
   const auto own = static_cast<unsigned>(getpid());
   const Buffer held = device_memory(context, 16 << 20);
-  step("given a card that this process uses, alone and with another one that has much memory or little");
+  step("given a card that this process uses, alone and with another process with much or little memory");
   for (const unsigned other_has : {0U, 4U << 20, 1U}) {
     const unsigned others = other_has == 0 ? 0 : 1;
     std::optional<Helper> other;
@@ -496,9 +499,10 @@ PROCTOR_CHECK(
       suite::skip("unsupported:process_ids");  // a container
     for (const unsigned wanted : {own, pid}) {
       const auto* const found = process(running, wanted);
-      expect_true(found != nullptr, wanted == own ? "this process is listed" : "the other one is listed");
+      expect_true(found != nullptr, wanted == own ? "this process is listed" : "the other process is listed");
       if (found == nullptr) continue;
-      expect_true(found->used_memory >= (wanted == own ? 16U << 20 : other_has), "with what it has");
+      expect_true(found->used_memory >= (wanted == own ? 16U << 20 : other_has),
+                  "the process has at least its own memory");
       expect_true(found->gpu_instance == kNoInstance && found->compute_instance == kNoInstance,
                   "the card is not partitioned");
     }
@@ -531,12 +535,12 @@ PROCTOR_CHECK(Sensors, WorkIsSeen, "K87",
   need_result("nvmlDeviceGetUtilizationRates", kDone,
               nvml_call("nvmlDeviceGetUtilizationRates", device, &at_rest));
   const unsigned little = suite::on_simgpu() ? 0 : 50;  // its first answer is about no time at all
-  expect_true(at_rest.gpu <= little, fmt::format("it does not work, it says {} %", at_rest.gpu));
+  expect_true(at_rest.gpu <= little, fmt::format("the card is idle, got {} %", at_rest.gpu));
   step("given a card that works all the time, for one stream, and then for two");
   for (const auto& work : {work_of({&first}), work_of({&first, &second})}) {
     nvml::Utilization busy{};
     for (int i = 0; i < tries() && busy.gpu <= 55; ++i) busy = utilization_after(device, work(), i);
-    expect_true(busy.gpu > 55, fmt::format("it works more than half of its time, it says {} %", busy.gpu));
+    expect_true(busy.gpu > 55, fmt::format("the card works more than half of the time, got {} %", busy.gpu));
   }
   step("given a card that works for a part of its time");
   const auto some_work = [&](Nanoseconds time) {
@@ -545,10 +549,10 @@ PROCTOR_CHECK(Sensors, WorkIsSeen, "K87",
   };
   nvml::Utilization part{100, 100};
   for (int i = 0; i < tries() && part.gpu > 90; ++i) part = utilization_after(device, some_work, i);
-  expect_true(part.gpu <= 90, fmt::format("it does not work all the time, it says {} %", part.gpu));
+  expect_true(part.gpu <= 90, fmt::format("the card does not work all the time, got {} %", part.gpu));
   step("given the same card when it has rested");
   const auto idle = utilization_after(device, rest);
-  expect_true(idle.gpu <= little, fmt::format("it does not work, it says {} %", idle.gpu));
+  expect_true(idle.gpu <= little, fmt::format("the card is idle, got {} %", idle.gpu));
 }
 
 PROCTOR_CHECK(Sensors, StateIsWithinItsLimits, "K88",
@@ -570,12 +574,12 @@ PROCTOR_CHECK(Sensors, StateIsWithinItsLimits, "K88",
                 fmt::format("clock {} is at most its fastest: {} of {} MHz", clock, now, most));
     if (clock != kSm && clock != kMemory) continue;
     const int khz = attribute(card, clock == kSm ? cudaDevAttrClockRate : cudaDevAttrMemoryClockRate);
-    expect_same("the fastest clock, as CUDA tells it", std::to_string(khz / 1000), std::to_string(most));
+    expect_same("the fastest clock, compared with CUDA", std::to_string(khz / 1000), std::to_string(most));
   }
   const auto reasons = told<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons", device);
   constexpr unsigned long long kIdle = 0x1, kHeat = 0x20 | 0x40;
   expect_true((reasons & (kIdle | kHeat)) == 0,
-              fmt::format("it is neither idle nor slowed by heat: {:#x}", reasons));
+              fmt::format("the card is neither idle nor slowed by heat, got {:#x}", reasons));
   latch.open();
   queue.synchronize();
 
@@ -583,18 +587,19 @@ PROCTOR_CHECK(Sensors, StateIsWithinItsLimits, "K88",
   const auto shutdown = told("nvmlDeviceGetTemperatureThreshold", device, 0);
   const auto slowdown = told("nvmlDeviceGetTemperatureThreshold", device, 1);
   expect_true(celsius > 0 && celsius < slowdown && slowdown < shutdown,
-              fmt::format("it is cooler than where it slows down, and that where it stops: {}, {}, {}",
+              fmt::format("temperature, slowdown and shutdown are in ascending order, got {}, {} and {}",
                           celsius, slowdown, shutdown));
   const auto power = told("nvmlDeviceGetPowerUsage", device);
   const auto limit = told("nvmlDeviceGetEnforcedPowerLimit", device);
-  expect_true(power > 1000 && power < limit + limit / 2,
-              fmt::format("it draws more than a watt and no more than it may: {} of {} mW", power, limit));
+  expect_true(
+      power > 1000 && power < limit + limit / 2,
+      fmt::format("the power is more than a watt and within its limit, got {} of {} mW", power, limit));
   const auto width = told("nvmlDeviceGetCurrPcieLinkWidth", device);
   const auto generation = told("nvmlDeviceGetCurrPcieLinkGeneration", device);
   expect_true(width >= 1 && width <= 32 && (width & (width - 1)) == 0,
-              fmt::format("a link has no {} lanes", width));
+              fmt::format("the number of lanes is a power of two up to 32, got {}", width));
   expect_true(generation >= 1 && generation <= 7,
-              fmt::format("there is no generation {} of PCIe", generation));
+              fmt::format("the generation of PCIe is from 1 to 7, got {}", generation));
 }
 
 // Both are told of the same card at the same time. A product tells the mean of some time before.
@@ -617,7 +622,7 @@ PROCTOR_CHECK(Sensors, EnergyIsPowerByTime, "K96",
   const auto power = static_cast<double>(told("nvmlDeviceGetPowerUsage", device));
   const double leeway = suite::on_simgpu() ? 1.2 : 3;
   expect_true(spent >= power * least.count() / leeway && spent <= power * most.count() * leeway,
-              fmt::format("{} mJ are {} mW for {} s, give or take", spent, power, least.count()));
+              fmt::format("the energy of {} mJ is about {} mW for {} s", spent, power, least.count()));
 }
 
 PROCTOR_CHECK(Management, ModesAreWhatCudaSays, "K89",
@@ -631,7 +636,7 @@ PROCTOR_CHECK(Management, ModesAreWhatCudaSays, "K89",
     expect_result(getter, kDone, nvml_call(getter, device, &first, &second));
     return std::pair(first, second);
   };
-  step("given what NVML and CUDA say of the same card");
+  step("given the modes of a card in NVML and in CUDA");
   const auto [major, minor] = pair("nvmlDeviceGetCudaComputeCapability");
   expect_same("the compute capability",
               fmt::format("{}.{}", attribute(card, cudaDevAttrComputeCapabilityMajor),
@@ -643,18 +648,18 @@ PROCTOR_CHECK(Management, ModesAreWhatCudaSays, "K89",
   unsigned current = ~0U, pending = ~0U;
   const int mig = nvml_call("nvmlDeviceGetMigMode", device, &current, &pending);
   expect_true(mig == kNotSupported || (mig == kDone && current <= 1 && pending <= 1),
-              "MIG is on or off, where the card has it");
+              "MIG is on or off, if the card supports it");
   const auto [ecc, ecc_later] = pair("nvmlDeviceGetEccMode");
   if (ecc == ~0U) return;
   expect_same("error correction", std::to_string(attribute(card, cudaDevAttrEccEnabled)),
               std::to_string(ecc));
-  expect_true(ecc_later <= 1, "it will be on or off");
+  expect_true(ecc_later <= 1, "error correction after a reboot is on or off");
   if (ecc == 0) return;  // then nothing is counted
   constexpr int kCorrected = 0, kUncorrected = 1, kSinceBoot = 0, kEver = 1;
   for (const int kind : {kCorrected, kUncorrected}) {
     const auto since_boot = told<unsigned long long>("nvmlDeviceGetTotalEccErrors", device, kind, kSinceBoot);
     expect_true(since_boot <= told<unsigned long long>("nvmlDeviceGetTotalEccErrors", device, kind, kEver),
-                "no more errors since the start than ever");
+                "the errors since the start are at most those of the lifetime");
     if (kind == kUncorrected)
       expect_same("uncorrected errors since the start", "0", std::to_string(since_boot));
   }
@@ -681,22 +686,24 @@ PROCTOR_CHECK(Management, BadStoreIsAnEvent, "K90",
   };
   ManagedEvent event;
   const EventSet set = listen();
-  step("given a card on which nothing has happened");
+  step("given a card without an error");
   const suite::Stopwatch watch;
   expect_result("an event in 10 ms", kTimeout, wait(set, 10, event));
   expect_waited("that", std::chrono::milliseconds(10), watch);
-  step("given a second process that stores where nothing is");
+  step("given a second process that stores to an invalid address");
   Helper helper("break_by_address");
   helper.answer();  // failed
   expect_result("an event", kDone,
                 wait(set, static_cast<unsigned>(std::chrono::milliseconds(kPatience).count()), event));
-  expect_true(event.device == device && event.type == kXidEvent, "it is a critical error of this card");
-  expect_true(event.data == 13 || event.data == 31, fmt::format("it is the kernel's, Xid {}", event.data));
+  expect_true(event.device == device && event.type == kXidEvent,
+              "the event is a critical error of this card");
+  expect_true(event.data == 13 || event.data == 31,
+              fmt::format("the event is an Xid of a kernel (13 or 31), got {}", event.data));
   expect_true(event.instance == kNoInstance && event.compute_instance == kNoInstance,
               "the card is not partitioned");
   if (suite::on_simgpu()) expect_result("a second event", kTimeout, wait(set, 0, event));
   const EventSet late = listen();
-  expect_result("an event for who listens afterwards", kTimeout, wait(late, 0, event));
+  expect_result("an event for a set that registers afterwards", kTimeout, wait(late, 0, event));
   for (const EventSet each : {set, late})
     expect_result("nvmlEventSetFree", kDone, nvml_call("nvmlEventSetFree", each));
 }

@@ -45,7 +45,7 @@ std::vector<Handle> listed(const std::string& what, const List& list) {
   const auto kNone = reinterpret_cast<Handle>(static_cast<std::uintptr_t>(kUntold));
   std::uint32_t there = 0;
   or_skip(list(&there, nullptr));
-  expect_true(there > 0 || !suite::on_simgpu(), what + " lists some");  // a product may lack a kind
+  expect_true(there > 0 || !suite::on_simgpu(), what + " lists at least one");  // a product may lack a kind
   std::vector<Handle> all;
   for (const std::uint32_t room : {there, there + 2, 1U}) {
     if (there == 0) break;
@@ -56,13 +56,13 @@ std::vector<Handle> listed(const std::string& what, const List& list) {
     const std::size_t given = std::min(room, there);
     expect_same(with + ", their number", std::to_string(given), std::to_string(count));
     for (std::size_t i = 0; i < handles.size(); ++i)
-      expect_true((handles[i] == kNone) == (i >= given), with + ": so many are written, and no more");
+      expect_true((handles[i] == kNone) == (i >= given), with + ": exactly that number is written");
     if (all.empty()) {
       all.assign(handles.begin(), handles.begin() + there);
       continue;
     }
     expect_true(std::equal(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(given), handles.begin()),
-                with + ": they are the same in the same order");
+                with + ": the same handles come in the same order");
   }
   return all;
 }
@@ -76,10 +76,10 @@ class Places {
 
   template <typename Properties>
   void add(const Properties& component) {
-    expect_true(component.onSubdevice <= 1, what_ + ": on a tile is true or false");
+    expect_true(component.onSubdevice <= 1, what_ + ": the flag of a tile is true or false");
     if (component.onSubdevice == 0) return;
     expect_true(component.subdeviceId < tiles_,
-                fmt::format("{}: there is no tile {}", what_, component.subdeviceId));
+                fmt::format("{}: the tile exists, got {}", what_, component.subdeviceId));
     ++on_tile_[component.subdeviceId];
   }
   void expect_even() const {
@@ -106,14 +106,15 @@ void expect_kept(const std::string& promise, std::uint32_t promised, const Statu
 // A number that may be unknown, which is told as a negative one.
 void expect_between(const std::string& what, double least, double got, double most) {
   if (got < 0) return;
-  expect_true(got >= least && got <= most, fmt::format("{} is {}, from {} to {}", what, got, least, most));
+  expect_true(got >= least && got <= most,
+              fmt::format("{} is {}, allowed from {} to {}", what, got, least, most));
 }
 
 template <std::size_t kSize>
 std::string text_of(const std::string& what, const char (&text)[kSize]) {
   const auto* const end = std::find(std::begin(text), std::end(text), '\0');
-  expect_true(end != std::end(text), what + " has an end");
-  expect_true(end != std::begin(text), what + " is not empty, it is \"unknown\" where it is not known");
+  expect_true(end != std::end(text), what + " has a terminating zero");
+  expect_true(end != std::begin(text), what + " is not empty; an unknown text is \"unknown\"");
   return {std::begin(text), end};
 }
 
@@ -145,8 +146,9 @@ Elapsed between_by_microseconds(std::uint64_t Counter::*counter, const Read& rea
     ended = Clock::now();
   });
   const std::uint64_t least = microseconds(ended - began), most = microseconds(Clock::now() - before);
-  expect_true(elapsed.by_clock + least / 4 + 1000 >= least && elapsed.by_clock <= most + most / 4 + 1000,
-              fmt::format("its clock counts microseconds: {} of {} to {}", elapsed.by_clock, least, most));
+  expect_true(
+      elapsed.by_clock + least / 4 + 1000 >= least && elapsed.by_clock <= most + most / 4 + 1000,
+      fmt::format("the clock counts microseconds, got {} of {} to {}", elapsed.by_clock, least, most));
   return elapsed;
 }
 
@@ -175,23 +177,23 @@ std::vector<zes_process_state_t> processes_in(zes_device_handle_t card, std::uin
   expect_same(with + ", their number", std::to_string(given), std::to_string(count));
   const auto none = untold<zes_process_state_t>(ZES_STRUCTURE_TYPE_PROCESS_STATE);
   for (std::size_t i = room == 0 ? 0 : given; i < processes.size(); ++i)
-    expect_true(processes[i].processId == none.processId, with + ": nothing is written behind them");
+    expect_true(processes[i].processId == none.processId, with + ": no byte after them is written");
   processes.resize(room == 0 ? 0 : given);
   return processes;
 }
 
 void expect_link(const std::string& what, const zes_pci_speed_t& link) {
   expect_true(link.gen == -1 || (link.gen >= 1 && link.gen <= 7),
-              fmt::format("{}: there is no generation {} of PCIe", what, link.gen));
+              fmt::format("{}: the generation of PCIe is from 1 to 7, got {}", what, link.gen));
   expect_true(
       link.width == -1 || (link.width >= 1 && link.width <= 32 && (link.width & (link.width - 1)) == 0),
-      fmt::format("{}: a link has no {} lanes", what, link.width));
+      fmt::format("{}: the number of lanes is a power of two up to 32, got {}", what, link.width));
   if (link.gen < 1 || link.gen > 6 || link.width < 1 || link.maxBandwidth == -1) return;
   constexpr double kTransfers[] = {2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};  // a second and lane, of a bit
   const double raw = kTransfers[link.gen - 1] * link.width / 8;
   const auto told = static_cast<double>(link.maxBandwidth);
   expect_true(told >= raw * 0.75 && told <= raw,  // up to a fifth is lost to the code on the line
-              fmt::format("{}: {} lanes of generation {} carry {} bytes a second, it says {}", what,
+              fmt::format("{}: {} lanes of generation {} transfer {} bytes a second, got {}", what,
                           link.width, link.gen, raw, told));
 }
 
@@ -206,11 +208,11 @@ void expect_link_counted(zes_device_handle_t card, const zes_pci_properties_t& p
   const auto first = read();
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const auto last = read();
-  expect_true(last.timestamp > first.timestamp, "the clock of the link's counters goes on");
+  expect_true(last.timestamp > first.timestamp, "the clock of the link's counters advances");
   const auto expect_counter = [&](const char* what, bool there, std::uint64_t before, std::uint64_t after) {
     expect_true(
         there ? after >= before : after == 0,
-        fmt::format("{} go up, or are 0 where they are not counted: {} and then {}", what, before, after));
+        fmt::format("{} rise, or are 0 if they are not counted: {} and then {}", what, before, after));
   };
   expect_counter("replays", properties.haveReplayCounters != 0, first.replayCounter, last.replayCounter);
   expect_counter("packets", properties.havePacketCounters != 0, first.packetCounter, last.packetCounter);
@@ -229,18 +231,18 @@ void expect_windows(zes_device_handle_t card) {
       count, untold<zes_pci_bar_properties_1_2_t>(ZES_STRUCTURE_TYPE_PCI_BAR_PROPERTIES_1_2));
   for (std::size_t i = 0; i < bars.size(); ++i) bars[i].pNext = &more[i];
   or_skip(ZES_CALL(zesDevicePciGetBars, card, &count, bars.data()));
-  expect_same("how many windows there are", std::to_string(bars.size()), std::to_string(count));
+  expect_same("number of windows", std::to_string(bars.size()), std::to_string(count));
   for (const auto& bar : bars) {
     const std::string which = fmt::format("window {}", bar.index);
-    expect_true(bar.type <= ZES_PCI_BAR_TYPE_MEM, which + " is of a type that there is");
-    expect_true(bar.index <= 6, which + " is one of six, or the ROM's");
+    expect_true(bar.type <= ZES_PCI_BAR_TYPE_MEM, which + " has a valid type");
+    expect_true(bar.index <= 6, which + " has an index from 0 to 6");
     expect_true(std::has_single_bit(bar.size) && bar.size >= 4096 && bar.base % bar.size == 0,
-                fmt::format("{} has a power of two of bytes, at a multiple of that: {:#x} at {:#x}", which,
-                            bar.size, bar.base));
+                fmt::format("{} has a power of two of bytes, at a multiple of that, got {:#x} at {:#x}",
+                            which, bar.size, bar.base));
     const auto& resizable = *static_cast<const zes_pci_bar_properties_1_2_t*>(bar.pNext);
     expect_true(resizable.resizableBarSupported <= 1 &&
                     resizable.resizableBarEnabled <= resizable.resizableBarSupported,
-                which + " says whether its size can be changed, and is, where it can");
+                which + " has valid flags of a resizable window");
   }
 }
 
@@ -300,8 +302,8 @@ PROCTOR_CHECK(Management, LinkIsThatOfTheCard, "K92",
   expect_link("the link", state.speed);
   expect_true(state.speed.gen <= seen.maxSpeed.gen && state.speed.width <= seen.maxSpeed.width &&
                   state.speed.maxBandwidth <= seen.maxSpeed.maxBandwidth,
-              "it is no faster than its fastest");
-  expect_true(state.status <= ZES_PCI_LINK_STATUS_STABILITY_ISSUES, "its status is one that there is");
+              "the speed of the link is within its maximum");
+  expect_true(state.status <= ZES_PCI_LINK_STATUS_STABILITY_ISSUES, "the status of the link is valid");
   if (state.status != ZES_PCI_LINK_STATUS_QUALITY_ISSUES)
     expect_same("issues of quality without such a status", "0", std::to_string(state.qualityIssues));
   if (state.status != ZES_PCI_LINK_STATUS_STABILITY_ISSUES)
@@ -321,8 +323,8 @@ PROCTOR_CHECK(Management, MemoryModulesMakeItsMemory, "K93",
     const auto state = TOLD(zes_mem_state_t, ZES_STRUCTURE_TYPE_MEM_STATE, zesMemoryGetState, module);
     places.add(properties);
     if (properties.location == ZES_MEM_LOC_DEVICE) total += state.size;
-    expect_true(properties.type < 100, "its type is one that there is");
-    expect_true(properties.location <= ZES_MEM_LOC_DEVICE, "it is the system's or the device's");
+    expect_true(properties.type < 100, "the type is valid");
+    expect_true(properties.location <= ZES_MEM_LOC_DEVICE, "the location is the system or the device");
     expect_true(properties.physicalSize == 0 ||
                     (properties.physicalSize >= state.size && properties.physicalSize / 2 <= state.size),
                 fmt::format("of {} physical bytes {} can be allocated", properties.physicalSize, state.size));
@@ -330,12 +332,13 @@ PROCTOR_CHECK(Management, MemoryModulesMakeItsMemory, "K93",
                 fmt::format("{} of {} bytes are free", state.free, state.size));
     expect_between("the width of its bus", 1, properties.busWidth, 1 << 16);
     expect_between("the number of its channels", 1, properties.numChannels, 1 << 10);
-    expect_true(properties.busWidth >= -1 && properties.numChannels >= -1, "what is not known is -1");
-    expect_true(state.health == ZES_MEM_HEALTH_OK || state.health == ZES_MEM_HEALTH_UNKNOWN, "it is well");
+    expect_true(properties.busWidth >= -1 && properties.numChannels >= -1, "an unknown number is -1");
+    expect_true(state.health == ZES_MEM_HEALTH_OK || state.health == ZES_MEM_HEALTH_UNKNOWN,
+                "the health of the module is good or unknown");
   }
   places.expect_even();
   expect_true(card.record()->integrated || total >= card.properties().memory,
-              fmt::format("programs can use no more than that: {} of {}", card.properties().memory, total));
+              fmt::format("programs can use at most that memory: {} of {}", card.properties().memory, total));
   expect_true(card.tiles().empty() || places.on_tiles() == 0 || places.on_tiles() == card.tiles().size(),
               "each tile has memory");
 }
@@ -359,7 +362,7 @@ PROCTOR_CHECK(Sensors, EnginesShowWork, "K87", "Level Zero specification, zes_en
        LISTED(zesDeviceEnumEngineGroups, zes_engine_handle_t, managed(card))) {
     const auto properties =
         TOLD(zes_engine_properties_t, ZES_STRUCTURE_TYPE_ENGINE_PROPERTIES, zesEngineGetProperties, engines);
-    expect_true(properties.type < 100, "its type is one that there is");
+    expect_true(properties.type < 100, "the type is valid");
     at.add(properties);
     groups.push_back({engines, properties.onSubdevice == 1 ? properties.subdeviceId : 0});
   }
@@ -374,7 +377,7 @@ PROCTOR_CHECK(Sensors, EnginesShowWork, "K87", "Level Zero specification, zes_en
       const auto read = [&] {
         zes_engine_stats_t stats{~0ULL, ~0ULL};
         or_skip(ZES_CALL(zesEngineGetActivity, group.handle, &stats));
-        expect_true(stats.activeTime != ~0ULL && stats.timestamp != ~0ULL, "both counters are told");
+        expect_true(stats.activeTime != ~0ULL && stats.timestamp != ~0ULL, "both counters are reported");
         return stats;
       };
       Latch held(context);  // not while the counters run: the card would rest meanwhile
@@ -387,7 +390,7 @@ PROCTOR_CHECK(Sensors, EnginesShowWork, "K87", "Level Zero specification, zes_en
       const double share =
           share_of(suite::on_simgpu() ? between_by_microseconds(&zes_engine_stats_t::activeTime, read, work)
                                       : between(&zes_engine_stats_t::activeTime, read, work));
-      expect_true(share <= 1.05, fmt::format("it works no more than all its time: {}", share));
+      expect_true(share <= 1.05, fmt::format("the share of the working time is at most 1, got {}", share));
       if (group.place < busiest.size()) busiest[group.place] = std::max(busiest[group.place], share);
     }
     return busiest;
@@ -399,7 +402,8 @@ PROCTOR_CHECK(Sensors, EnginesShowWork, "K87", "Level Zero specification, zes_en
       busiest = shares(places[place], i);  // this machine may be busy: a later try has more time
     for (std::size_t i = 0; i < places.size(); ++i)
       expect_true((busiest[i] > 0.5) == (i == place),
-                  fmt::format("the engines at place {} say that they work {} of the time", i, busiest[i]));
+                  fmt::format("the engines at place {} work exactly if they have work, got {} of the time", i,
+                              busiest[i]));
   }
 }
 
@@ -416,11 +420,12 @@ PROCTOR_CHECK(Sensors, ClocksAreWithinTheirRange, "K88",
     const auto properties =
         TOLD(zes_freq_properties_t, ZES_STRUCTURE_TYPE_FREQ_PROPERTIES, zesFrequencyGetProperties, clock);
     places.add(properties);
-    expect_true(properties.type < 100, "its type is one that there is");
-    expect_true(properties.min > 0 && properties.min <= properties.max && properties.max < 20'000,
-                fmt::format("it goes from {} to {} MHz", properties.min, properties.max));
+    expect_true(properties.type < 100, "the type is valid");
+    expect_true(
+        properties.min > 0 && properties.min <= properties.max && properties.max < 20'000,
+        fmt::format("the range of the clock is valid, got {} to {} MHz", properties.min, properties.max));
     if (properties.type == ZES_FREQ_DOMAIN_GPU)
-      expect_same("its fastest, as the device tells it", std::to_string(core.coreClockRate),
+      expect_same("the fastest clock, compared with the device", std::to_string(core.coreClockRate),
                   fmt::format("{}", properties.max));
     zes_freq_range_t range{};
     expect_kept("control of a clock", properties.canControl, ZES_CALL(zesFrequencyGetRange, clock, &range));
@@ -432,28 +437,28 @@ PROCTOR_CHECK(Sensors, ClocksAreWithinTheirRange, "K88",
     const auto state = TOLD(zes_freq_state_t, ZES_STRUCTURE_TYPE_FREQ_STATE, zesFrequencyGetState, clock);
     const double idle = suite::on_simgpu() ? properties.min : 0;  // a card at rest may stop its clock
     expect_between("the clock", idle, state.actual, properties.max);
-    expect_between("what is asked of it", 0, state.request, properties.max);
-    expect_between("what its power allows", 0, state.tdp, properties.max);
-    expect_between("its most efficient", properties.min, state.efficient, properties.max);
+    expect_between("the requested clock", 0, state.request, properties.max);
+    expect_between("the clock that the power allows", 0, state.tdp, properties.max);
+    expect_between("the most efficient clock", properties.min, state.efficient, properties.max);
     expect_between("its voltage", 0.01, state.currentVoltage, 10);
     expect_true((state.throttleReasons & ZES_FREQ_THROTTLE_REASON_FLAG_THERMAL_LIMIT) == 0 &&
                     state.throttleReasons < 1U << 16,
-                fmt::format("no heat slows it: {:#x}", state.throttleReasons));
+                fmt::format("the clock is not slowed by heat, got {:#x}", state.throttleReasons));
   }
   places.expect_even();
-  expect_true(!clocks.empty(), "there is a clock");
+  expect_true(!clocks.empty(), "the card has a clock");
 }
 
 PROCTOR_CHECK(Management, CardIsWell, "K94",
               "Level Zero specification, zes_device_state_t, zes_temp_properties_t, zes_ras_state_t", kWarn,
               {"sysman.hot", "sysman.false_reset"}) {
   const Device card = leased_card();
-  step("given the state of a card that is well");
+  step("given the state of a healthy card");
   const auto state =
       TOLD(zes_device_state_t, ZES_STRUCTURE_TYPE_DEVICE_STATE, zesDeviceGetState, managed(card));
-  expect_true(card.try_status().ok(), "the compute interface says that the card works");
+  expect_true(card.try_status().ok(), "the compute interface reports a working card");
   expect_same("reasons to reset it", "0", std::to_string(state.reset));
-  expect_true(state.repaired <= ZES_REPAIR_STATUS_PERFORMED, "whether it was repaired is told");
+  expect_true(state.repaired <= ZES_REPAIR_STATUS_PERFORMED, "the state of a repair is valid");
 
   Places sensors("sensors", card);
   for (const zes_temp_handle_t sensor :
@@ -461,12 +466,13 @@ PROCTOR_CHECK(Management, CardIsWell, "K94",
     const auto properties =
         TOLD(zes_temp_properties_t, ZES_STRUCTURE_TYPE_TEMP_PROPERTIES, zesTemperatureGetProperties, sensor);
     sensors.add(properties);
-    expect_true(properties.type < 100, "its type is one that there is");
+    expect_true(properties.type < 100, "the type is valid");
     double now = 1e6;
     or_skip(ZES_CALL(zesTemperatureGetState, sensor, &now));
     expect_between("the limit of its temperature", 20, properties.maxTemperature, 200);
     expect_true(now > 0 && now < 200 && (properties.maxTemperature <= 0 || now < properties.maxTemperature),
-                fmt::format("it is {} of {} degrees", now, properties.maxTemperature));
+                fmt::format("the temperature is within its limit, got {} of {} degrees", now,
+                            properties.maxTemperature));
     zes_temp_config_t config{};
     config.stype = ZES_STRUCTURE_TYPE_TEMP_CONFIG;
     const Status events = ZES_CALL(zesTemperatureGetConfig, sensor, &config);
@@ -520,7 +526,7 @@ PROCTOR_CHECK(
     expect_same(what + ", the events", "0x0", fmt::format("{:#x}", events));
   };
   for (const std::uint32_t milliseconds : {0U, 10U}) {
-    step(fmt::format("given a card on which nothing happens, and {} ms to listen", milliseconds));
+    step(fmt::format("given an idle card, and {} ms to listen", milliseconds));
     expect_none("to listen", [&](std::uint32_t* count, zes_event_type_flags_t* events) {
       return ZES_CALL(zesDriverEventListen, driver, milliseconds, 1U, &self, count, events);
     });
@@ -528,7 +534,7 @@ PROCTOR_CHECK(
       return ZES_CALL(zesDriverEventListenEx, driver, std::uint64_t{milliseconds}, 1U, &self, count, events);
     });
   }
-  step("given a kind of event that there is not");
+  step("given a kind of event that does not exist");
   expect_status("ZE_RESULT_ERROR_INVALID_ENUMERATION",
                 ZES_CALL(zesDeviceEventRegister, self, zes_event_type_flags_t{0x80000000}));
   static_cast<void>(ZES_CALL(zesDeviceEventRegister, self, zes_event_type_flags_t{0}));
@@ -540,7 +546,7 @@ PROCTOR_CHECK(Management, ListsTheProcesses, "K86", "Level Zero specification, z
   const auto card = managed(context.device());
   const auto own = static_cast<std::uint32_t>(getpid());
   const Buffer held = used_memory(context, 16 << 20);
-  step("given a card that this process uses, alone and with another one that has much memory or little");
+  step("given a card that this process uses, alone and with another process with much or little memory");
   for (const std::uint32_t other_has : {0U, 4U << 20, 1U}) {
     const std::uint32_t others = other_has == 0 ? 0 : 1;
     std::optional<Helper> other;
@@ -549,7 +555,7 @@ PROCTOR_CHECK(Management, ListsTheProcesses, "K86", "Level Zero specification, z
     std::uint32_t there = 0;
     or_skip(ZES_CALL(zesDeviceProcessesGetState, card, &there, nullptr));
     if (suite::on_simgpu())
-      expect_same("how many there are", std::to_string(others + 1), std::to_string(there));
+      expect_same("number of processes", std::to_string(others + 1), std::to_string(there));
     std::vector<zes_process_state_t> running;
     for (const std::uint32_t room : {0U, 1U, there + 2, there}) running = processes_in(card, room, there);
     for (const std::uint32_t wanted : {own, pid}) {
@@ -557,14 +563,15 @@ PROCTOR_CHECK(Management, ListsTheProcesses, "K86", "Level Zero specification, z
       if (found == running.end() && !suite::on_simgpu())
         suite::skip("unsupported:process_ids");  // a container
       expect_true(found != running.end(),
-                  wanted == own ? "this process is listed" : "the other one is listed");
+                  wanted == own ? "this process is listed" : "the other process is listed");
       if (found == running.end()) continue;
       expect_true(found->memSize >= (wanted == own ? 16U << 20 : other_has) && found->memSize < 1ULL << 50,
-                  fmt::format("with what it has, it says {} bytes", found->memSize));
+                  fmt::format("the process has at least its own memory, got {} bytes", found->memSize));
       expect_true(
           found->memSize % 4096 == 0 && found->sharedSize % 4096 == 0 && found->sharedSize <= found->memSize,
-          fmt::format("in whole pages, of which no more are shared: {}", found->sharedSize));
-      expect_true(found->engines < ZES_ENGINE_TYPE_FLAG_RENDER << 1, "its engines are such as there are");
+          fmt::format("the memory is in whole pages, and the shared part is not larger, got {}",
+                      found->sharedSize));
+      expect_true(found->engines < ZES_ENGINE_TYPE_FLAG_RENDER << 1, "the engines of the process are valid");
     }
   }
 }
@@ -576,7 +583,7 @@ PROCTOR_CHECK(Sensors, PowerIsWithinItsLimits, "K95",
               {"sysman.energy_scale", "sysman.frozen:api=zesPowerGetEnergyCounter",
                "sysman.stale:api=zesPowerGetEnergyCounter"}) {
   const Device card = leased_card();
-  step("given what counts the card's energy");
+  step("given the energy counters of the card");
   Places places("power domains", card);
   auto domains = LISTED(zesDeviceEnumPowerDomains, zes_pwr_handle_t, managed(card));
   const std::size_t listed_ones = domains.size();
@@ -586,13 +593,14 @@ PROCTOR_CHECK(Sensors, PowerIsWithinItsLimits, "K95",
     const auto properties =
         TOLD(zes_power_properties_t, ZES_STRUCTURE_TYPE_POWER_PROPERTIES, zesPowerGetProperties, domains[i]);
     if (i < listed_ones) places.add(properties);
-    expect_true(i < listed_ones || properties.onSubdevice == 0, "what the whole card draws is not on a tile");
+    expect_true(i < listed_ones || properties.onSubdevice == 0,
+                "the power domain of the whole card is not on a tile");
     constexpr double kAnyCard = 5'000'000;
-    expect_between("the most that it may draw", 1000, properties.maxLimit, kAnyCard);
-    expect_between("what it may draw at first", 1000, properties.defaultLimit, kAnyCard);
+    expect_between("the largest limit of the power", 1000, properties.maxLimit, kAnyCard);
+    expect_between("the default limit of the power", 1000, properties.defaultLimit, kAnyCard);
     if (properties.maxLimit >= 0) {
-      expect_between("what it may draw at first", 0, properties.defaultLimit, properties.maxLimit);
-      expect_between("the least that it must be allowed", 0, properties.minLimit, properties.maxLimit);
+      expect_between("the default limit of the power", 0, properties.defaultLimit, properties.maxLimit);
+      expect_between("the smallest limit of the power", 0, properties.minLimit, properties.maxLimit);
     }
     zes_power_sustained_limit_t sustained{};
     expect_kept("control of power", properties.canControl,
@@ -603,7 +611,7 @@ PROCTOR_CHECK(Sensors, PowerIsWithinItsLimits, "K95",
     const auto read = [&] {
       zes_power_energy_counter_t counter{~0ULL, ~0ULL};
       or_skip(ZES_CALL(zesPowerGetEnergyCounter, domains[i], &counter));
-      expect_true(counter.energy != ~0ULL && counter.timestamp != ~0ULL, "both counters are told");
+      expect_true(counter.energy != ~0ULL && counter.timestamp != ~0ULL, "both counters are reported");
       return counter;
     };
     const auto pass_time = [] { std::this_thread::sleep_for(std::chrono::milliseconds(10)); };
@@ -611,7 +619,8 @@ PROCTOR_CHECK(Sensors, PowerIsWithinItsLimits, "K95",
         share_of(between_by_microseconds(&zes_power_energy_counter_t::energy, read, pass_time));
     const double most = properties.maxLimit > 0 ? properties.maxLimit : kAnyCard;
     const double least = suite::on_simgpu() ? 1 : 0;  // a real one counts only now and then
-    expect_true(watts >= least && watts * 1000 <= 2 * most, fmt::format("it draws {} W", watts));
+    expect_true(watts >= least && watts * 1000 <= 2 * most,
+                fmt::format("the power is within its limits, got {} W", watts));
   }
   places.expect_even();
 }

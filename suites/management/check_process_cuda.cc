@@ -65,7 +65,7 @@ PROCTOR_HELPER(fork_before_init) {
 PROCTOR_CHECK(Fork, ChildAfterInitialisationIsRefused, "K50", kFork, kGate, {"host.fork_child_works"}) {
   step("given a second process that forks after its first call");
   Helper helper("fork_after_init");
-  expect_true(helper.answer().at("refused").get<bool>(), "its child is refused memory, at once");
+  expect_true(helper.answer().at("refused").get<bool>(), "the child is refused memory, at once");
 }
 
 PROCTOR_CHECK(Fork, BothWorkBeforeInitialisation, "K50", kFork, kGate,

@@ -51,7 +51,8 @@ using suite::Helper;
 using suite::kWarn;
 using suite::step;
 
-constexpr const char* kEnds = "ours: a query that never ends stops whoever judges the card's health";
+constexpr const char* kEnds =
+    "project rule: A query must end, because a probe of the card's health waits for it.";
 constexpr const char* kErrors =
     by_vendor("Level Zero specification, zes_ras_state_t: ZES_RAS_ERROR_TYPE_UNCORRECTABLE",
               "NVML API Reference Guide, nvmlDeviceGetTotalEccErrors; NVIDIA GPU Memory Error Management");
@@ -84,7 +85,7 @@ PROCTOR_CHECK(Management, ErrorsUnderLoadAreCorrected, "M45", kErrors, suite::kG
   Asker asker;
   const auto uncorrected = [&] { return asker.ask(kErrorsQuery).at("uncorrected").dump(); };
   const auto before = uncorrected();
-  step("given memory that is written and judged");
+  step("given memory that is written and checked");
   work_on_memory(context, words);
   expect_same("errors that were not corrected", before, uncorrected());
 }
@@ -97,12 +98,12 @@ PROCTOR_CHECK(Management, EachQueryIsAnswered, "K97", kEnds, kWarn,
   Asker asker;
   std::size_t answered = 0;
   for (const Query& query : management_queries()) {
-    step("given " + query.function + ", asked by a process that does nothing else");
+    step("given " + query.function + ", called by a process that makes no other call");
     const json answer = asker.try_ask(query.function);
     if (answer.is_null()) continue;
     ++answered;
     if (query.function == kAddressQuery && !card.properties().pci.empty())
-      expect_same("the address, as the driver tells it", card.properties().pci,
+      expect_same("the address, compared with the driver", card.properties().pci,
                   answer.at("pci").get<std::string>());
   }
   if (answered == 0) suite::skip("unsupported:management");
@@ -131,7 +132,7 @@ PROCTOR_CHECK(Management, MemoryFollowsAnotherProcess, "K98", kFollows, kWarn,
   const std::uint64_t during = used_as_told(asker);
   expect_true(
       during + kFreeSlack >= before + kHeld,
-      "that much more is used, it says " + std::to_string(before) + " and then " + std::to_string(during));
+      "used memory rose by that size, got " + std::to_string(before) + " and then " + std::to_string(during));
   const json processes = asker.try_ask(kProcessesQuery);
   const std::string name = std::to_string(pid);
   if (!processes.is_null()) {
@@ -140,7 +141,7 @@ PROCTOR_CHECK(Management, MemoryFollowsAnotherProcess, "K98", kFollows, kWarn,
     expect_true(listed || !suite::on_simgpu(), "the process is listed");
     if (listed)
       expect_true(processes.at(name).get<std::uint64_t>() >= kHeld,
-                  "with what it has, it says " + processes.at(name).dump() + " bytes");
+                  "the process has at least its own memory, got " + processes.at(name).dump() + " bytes");
   }
   step("given the end of that process");
   holder.finish();
@@ -148,8 +149,9 @@ PROCTOR_CHECK(Management, MemoryFollowsAnotherProcess, "K98", kFollows, kWarn,
   std::uint64_t after = used_as_told(asker);
   while (after > before + kFreeSlack && std::chrono::steady_clock::now() < deadline)
     after = used_as_told(asker);
-  expect_true(after <= before + kFreeSlack, "no more is used than before, it says " + std::to_string(before) +
-                                                " and then " + std::to_string(after));
+  expect_true(after <= before + kFreeSlack, "used memory is at most as before, got " +
+                                                std::to_string(before) + " and then " +
+                                                std::to_string(after));
 }
 
 // What the management interface says of a card that is good: its link to the host, and how it is under load.
@@ -225,7 +227,7 @@ PROCTOR_CHECK(Inventory, NeedsNoReset, "K103", kResetSource, kGate,
               {by_vendor("sysman.false_reset", "sysman.reset_needed")}) {
   Asker asker;
   step("given a card that works");
-  expect_same("the reason to reset it", "", asker.ask(kResetQuery).at("reason").get<std::string>());
+  expect_same("the reason for a reset", "", asker.ask(kResetQuery).at("reason").get<std::string>());
 }
 
 PROCTOR_CHECK(Inventory, DoesNotThrottleUnderLoad, "K104", kThrottleSource, kWarn,
@@ -237,7 +239,7 @@ PROCTOR_CHECK(Inventory, DoesNotThrottleUnderLoad, "K104", kThrottleSource, kWar
   do {
     work_on_memory(context, static_cast<std::uint32_t>(suite::on_simgpu() ? 1 << 12 : 1 << 24));
     const json throttled = asker.ask(kThrottleQuery).at("throttled");
-    if (!throttled.empty()) return expect_same("what holds the clock down", "[]", throttled.dump());
+    if (!throttled.empty()) return expect_same("reasons for a slow clock", "[]", throttled.dump());
   } while (std::chrono::steady_clock::now() < end);
 }
 
@@ -247,7 +249,7 @@ PROCTOR_CHECK(Inventory, CorrectedErrorsStayRare, "K105", kCorrectedSource, kWar
   const auto context = leased();
   Asker asker;
   const auto before = count_of(asker, kErrorsQuery, "corrected");
-  step("given memory that is written and judged");
+  step("given memory that is written and checked");
   work_on_memory(context, static_cast<std::uint32_t>(sized_for_speed(1 << 13)));
   const auto after = count_of(asker, kErrorsQuery, "corrected");
   expect_true(after - before <= kFewCorrected,
@@ -285,7 +287,7 @@ PROCTOR_CHECK(Sensors, TemperatureStaysBelowItsLimit, "K53", kTemperature, kWarn
   work(context);
   const Heat heat = context.device().heat();
   suite::measure("temperature", heat.now, "C");
-  expect_true(heat.now < heat.limit, "the sensor nearest to its limit is below it, it shows " +
+  expect_true(heat.now < heat.limit, "the sensor nearest to its limit is below it, got " +
                                          std::to_string(heat.now) + " of " + std::to_string(heat.limit));
 }
 
@@ -295,9 +297,9 @@ PROCTOR_CHECK(Sensors, EnergyNeverFalls, "K54", kEnergy, kWarn, {"sysman.energy_
   const Energy before = context.device().energy();
   work(context);
   const Energy after = context.device().energy();
-  expect_true(after.at_us >= before.at_us, "the counter's clock goes on");
+  expect_true(after.at_us >= before.at_us, "the clock of the counter advances");
   expect_true(after.microjoules >= before.microjoules,
-              "it counts up, it says " + std::to_string(before.microjoules) + " and then " +
+              "the counter does not decrease, got " + std::to_string(before.microjoules) + " and then " +
                   std::to_string(after.microjoules) + " microjoules");
 }
 

@@ -26,10 +26,10 @@ constexpr const char* kFrees =
     by_vendor("Level Zero specification, zeMemFree", "CUDA Runtime API, cudaFree: frees the memory space");
 // Of a process that ended without freeing anything.
 constexpr const char* kEnd = by_vendor("Linux DRM documentation, GEM: the end of a file releases its handles",
-                                       "ours: a process that has ended holds nothing");
+                                       "project rule: A process that has ended holds no memory.");
 constexpr const char* kNeighbours =
     by_vendor("Level Zero programming guide, Memory: unique physical pages for each allocation",
-              "ours: one process does not touch another one's memory");
+              "project rule: A process does not change the memory of another process.");
 
 PROCTOR_HELPER(hold_memory) {
   const auto context = leased();
@@ -94,10 +94,10 @@ PROCTOR_CHECK(Accounting, FreeIsAtMostTotal, "M16", kState, kGate,
   expect_true(info.free > 0, "some memory is free");
   expect_true(info.free <= info.total, "free is at most the total");
   if (kVendor == Vendor::kNvidia)
-    expect_true(info.free < info.total, "the context of this process takes some");
+    expect_true(info.free < info.total, "the context of this process uses memory");
   expect_true(device.properties().memory <= info.total,
-              "programs can use at most what the device has: " + std::to_string(device.properties().memory) +
-                  " of " + std::to_string(info.total));
+              "programs can use at most the memory of the device: " +
+                  std::to_string(device.properties().memory) + " of " + std::to_string(info.total));
 }
 
 // A driver may give what a check before it freed: in each of these, nothing ran before.
@@ -110,7 +110,7 @@ PROCTOR_CHECK(Accounting, FreeFallsByWhatIsTaken, "M17", kState, kGate, .faults 
   const Buffer held = used_memory(context, kHeld);
   const std::uint64_t fallen = before - std::min(before, context.device().memory().free);
   expect_true(fallen + kFreeSlack >= kHeld && fallen <= kHeld + kFreeSlack,
-              "free memory fell by 320 MiB, give or take 80: by " + std::to_string(fallen));
+              "free memory fell by 320 MiB, within 80 MiB: by " + std::to_string(fallen));
 }
 
 // The same for half of all that is free, piece by piece. A page of each is written: a driver may take it at its first use.
@@ -126,9 +126,9 @@ PROCTOR_CHECK(Accounting, FreeFallsByHalf, "M17", kState, kWarn, .faults = {"sys
   for (std::uint64_t taken = piece; taken <= 8 * piece; taken += piece) {
     held.push_back(used_memory(context, piece));
     const std::uint64_t fallen = before - std::min(before, context.device().memory().free);
-    expect_true(fallen + kFreeSlack >= taken && fallen <= taken + kFreeSlack,
-                "free memory fell by " + std::to_string(taken) + ", give or take 80 MiB: by " +
-                    std::to_string(fallen));
+    expect_true(
+        fallen + kFreeSlack >= taken && fallen <= taken + kFreeSlack,
+        "free memory fell by " + std::to_string(taken) + ", within 80 MiB: by " + std::to_string(fallen));
   }
 }
 
@@ -167,8 +167,7 @@ PROCTOR_CHECK(Accounting, CyclesDoNotLeak, "M18", kFrees, kGate, .faults = {"all
   const std::uint64_t after = context.device().memory().free;
   const std::uint64_t lost = before - std::min(before, after);
   suite::measure("memory.slope", static_cast<double>(lost) / static_cast<double>(cycles), "B/cycle", cycles);
-  expect_true(lost <= kFreeSlack, std::to_string(cycles) +
-                                      " cycles lose nothing, but what may come and go: " +
+  expect_true(lost <= kFreeSlack, std::to_string(cycles) + " cycles lose at most the slack: " +
                                       std::to_string(lost) + " bytes of 16 MiB each");
 }
 
@@ -183,7 +182,8 @@ PROCTOR_CHECK(Accounting, OtherDevicesKeepTheirs, "S4.5", kState, kGate, .faults
   const Buffer held = used_memory(context, kHeld);
   expect_true(devices[0].memory().free + kHeld <= first + kFreeSlack,
               "the first device has less free memory");
-  expect_true(devices[1].memory().free + kFreeSlack >= second, "the second device has what it had");
+  expect_true(devices[1].memory().free + kFreeSlack >= second,
+              "the second device has as much free memory as before");
 }
 
 // The driver may return freed memory of an earlier check in between: no check runs before this one.
@@ -242,23 +242,25 @@ PROCTOR_CHECK(Exhaustion, MemoryEndsAndComesBack, "M06",
               {"alloc.capacity_ignored", "alloc.leak_on_free"}) {
   const auto context = leased();
   Queue queue(context);
-  step("given pieces of memory until no more can be had");
+  step("given allocations until one is refused");
   auto filling = std::make_unique<Filling>(context);
   const std::uint64_t piece = filling->piece;
-  expect_true(!filling->buffers.empty(), "a piece can be had");
+  expect_true(!filling->buffers.empty(), "at least one allocation succeeds");
   expect_true(!filling->status.ok() || !suite::on_simgpu(),
-              "memory ends, after " + std::to_string(filling->bytes()) + " bytes it had not");
+              "an allocation is refused at the end of the memory, after " + std::to_string(filling->bytes()) +
+                  " bytes none was");
   expect_true(filling->status.ok() || filling->status.out_of_memory(),
-              "the refusal says out of memory, it says " + filling->status.name());
+              "the refusal is an out-of-memory error, got " + filling->status.name());
   filling.reset();
-  step("then a piece again");
+  step("then one allocation again");
   Buffer again;
   const Status status = Buffer::try_allocate(context, {.bytes = piece}, again);
-  expect_true(status.ok(), "a piece can be had again, it says " + status.name());
+  expect_true(status.ok(), "an allocation succeeds again, got " + status.name());
   if (!status.ok()) return;
   const auto sent = noise(4096, 1);
   write(queue, context, again.data(), sent);
-  expect_bytes("what it holds", sent, read_bytes(queue, context, again.data(), 4096), context.device());
+  expect_bytes("bytes of the new allocation", sent, read_bytes(queue, context, again.data(), 4096),
+               context.device());
 }
 
 PROCTOR_CHECK(Exhaustion, ThreeQuartersAreReachable, "M07", "NVIDIA DCGM, memory plugin: 75 % of free", kWarn,
@@ -282,12 +284,12 @@ PROCTOR_CHECK(Exhaustion, NeighbourKeepsItsContents, "M08", kNeighbours, by_vend
   Queue queue(context);
   const auto mine = noise(1 << 20, 2);
   const auto buffer = device_copy(queue, context, mine);
-  step("given a second process that takes all memory there is");
+  step("given a second process that allocates all free memory");
   Helper eater("exhaust_memory");
   const auto eaten = eater.answer();
-  expect_true(eaten.at("bytes").get<std::uint64_t>() > 0, "the second process gets memory");
+  expect_true(eaten.at("bytes").get<std::uint64_t>() > 0, "the second process allocates memory");
   expect_true(eaten.at("refused").get<bool>() || !suite::on_simgpu(),
-              "the second process comes to the end of memory");
+              "an allocation of the second process is refused");
   eater.finish();
   expect_bytes("this process's buffer", mine, read_bytes(queue, context, buffer.data(), buffer.bytes()),
                context.device());

@@ -104,7 +104,7 @@ PROCTOR_CHECK(Allocate, AboveTheLargestIsRefusedAndASmallOneWorks, "S4.1",
   Buffer none;
   const Status refusal = Buffer::try_allocate(context, {.bytes = largest + 1}, none);
   expect_true(refusal.out_of_memory(),
-              std::string(refusal.call()) + " refuses the size, it says " + refusal.name());
+              std::string(refusal.call()) + " refuses the size as out of memory, got " + refusal.name());
   step("then a small one");
   Queue queue(context);
   const auto sent = noise(4096, 1);
@@ -135,8 +135,9 @@ PROCTOR_CHECK(Allocate, LargestBlockIsMeasured, "S4.1", kLargest, kWarn,
     expect_bytes("page at " + std::to_string(offset), noise(4096, offset),
                  read_bytes(queue, context, block.data() + offset, 4096), context.device());
   }
-  expect_true(works >= limit / 2, "one block of at least half of the free memory can be had, largest is " +
-                                      std::to_string(works) + " of " + std::to_string(limit));
+  expect_true(works >= limit / 2,
+              "one block of at least half of the free memory can be allocated, the largest is " +
+                  std::to_string(works) + " of " + std::to_string(limit));
 }
 
 PROCTOR_CHECK(Allocate, LiveBuffersDoNotOverlap, "M49", kApart, kGate, {"alloc.double_use"}) {
@@ -180,7 +181,7 @@ PROCTOR_CHECK(Allocate, ThreadsGetDifferentMemory, "M49",
   std::vector<std::jthread> threads;
   for (std::size_t i = 0; i < 4; ++i) threads.emplace_back(work, i);
   threads.clear();
-  suite::expect_same("problem in a thread", "", problem);
+  suite::expect_same("error in a thread", "", problem);
   suite::expect_same("buffers", "100", std::to_string(kept.size()));
   expect_disjoint(kept, context.device());
   // Two addresses may still lead to the same memory.
@@ -251,8 +252,7 @@ PROCTOR_CHECK(Free, HostMemoryCanBeHadAgain, "M18", kFree, kWarn, {"alloc.leak_o
       const Status status =
           Buffer::try_allocate(context, {.kind = MemoryKind::kHost, .bytes = kPiece}, piece);
       if (&piece == &held.back()) {
-        expect_true(status.out_of_memory(),
-                    "one more is refused for want of memory, it says " + status.name());
+        expect_true(status.out_of_memory(), "one more is refused as out of memory, got " + status.name());
       } else {
         suite::expect_same("a piece", kSuccess, status.name());
       }
@@ -261,8 +261,8 @@ PROCTOR_CHECK(Free, HostMemoryCanBeHadAgain, "M18", kFree, kWarn, {"alloc.leak_o
 }
 
 // A driver may free late, and others may take what is free meanwhile.
-PROCTOR_CHECK(Free, MemoryCanBeHadAgain, "M18", "ours: what was freed can be had again", kWarn,
-              {"alloc.leak_on_free"}) {
+PROCTOR_CHECK(Free, MemoryCanBeHadAgain, "M18", "project rule: Memory that was freed can be allocated again.",
+              kWarn, {"alloc.leak_on_free"}) {
   const auto context = leased();
   const std::uint64_t free = available_memory(context.device());
   const std::uint64_t piece = std::min(context.device().properties().largest_allocation, free / 4);

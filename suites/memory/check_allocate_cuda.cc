@@ -63,8 +63,8 @@ PROCTOR_CHECK(Exhaustion, RefusalIsToldOnceAndIsNotSticky, "M06", kErrors, kGate
   expect_status(kSuccess, last_error());
   const auto sent = noise(4096, 2);
   const auto buffer = device_copy(queue, context, sent);
-  expect_bytes("memory that is had after it", sent, read_bytes(queue, context, buffer.data(), sent.size()),
-               context.device());
+  expect_bytes("memory that is allocated after it", sent,
+               read_bytes(queue, context, buffer.data(), sent.size()), context.device());
 }
 
 PROCTOR_CHECK(Free, WaitsForTheWorkOfTheDevice, "M13", "ROCm/hip-tests, hipFreeImplicitSyncDev", suite::kWarn,
@@ -93,17 +93,18 @@ PROCTOR_CHECK(Accounting, ManagementKnowsTheProcess, "M52",
   constexpr std::uint64_t kSlack = 8 << 20;
   const auto before = managed_memory_of_process(context.device(), getpid());
   if (!before) suite::skip("unsupported:nvml_processes");
-  step("given 256 MiB that this process takes and gives back");
+  step("given 256 MiB that this process allocates and frees");
   std::uint64_t during = 0;
   {
     const Buffer held = device_memory(context, kHeld);
     during = managed_memory_of_process(context.device(), getpid()).value_or(0);
   }
   const std::uint64_t after = managed_memory_of_process(context.device(), getpid()).value_or(0);
-  expect_true(
-      during + kSlack >= *before + kHeld && during <= *before + kHeld + kSlack,
-      "it has 256 MiB more, it had " + std::to_string(*before) + " and has " + std::to_string(during));
-  expect_true(after <= *before + kSlack, "it has what it had, it has " + std::to_string(after));
+  expect_true(during + kSlack >= *before + kHeld && during <= *before + kHeld + kSlack,
+              "the process has 256 MiB more, before it had " + std::to_string(*before) + " and has " +
+                  std::to_string(during));
+  expect_true(after <= *before + kSlack,
+              "the process has as much as before, now it has " + std::to_string(after));
 }
 
 PROCTOR_CHECK(Accounting, ManagementKnowsTheSameMemory, "M50",
@@ -115,7 +116,7 @@ PROCTOR_CHECK(Accounting, ManagementKnowsTheSameMemory, "M50",
     expect_same("total of cudaMemGetInfo", std::to_string(device.properties().memory),
                 std::to_string(device.memory().total));
     expect_true(total >= device.properties().memory,
-                "the card has at least what programs can use, it has " + std::to_string(total));
+                "the card has at least the memory that programs can use, it has " + std::to_string(total));
   }
 }
 
@@ -159,7 +160,7 @@ PROCTOR_CHECK(Accounting, ManagementNamesWhoUsesTheDevice, "M52",
     const int uses_both = both.answer().at("pid").get<int>(),
               uses_first = first.answer().at("pid").get<int>();
     expect_known("the one", uses_both, true, true);
-    expect_known("the other one", uses_first, true, false);
+    expect_known("the other process", uses_first, true, false);
     step("given that the first one is killed");
     both.kill();
     expect_known("it", uses_both, false, false);
@@ -167,7 +168,7 @@ PROCTOR_CHECK(Accounting, ManagementNamesWhoUsesTheDevice, "M52",
   step("given a process that uses the first device only, in the place of the killed one");
   Helper next("use_devices", {}, the_first), after("use_devices", {}, the_first);
   expect_known("it", next.answer().at("pid").get<int>(), true, false);
-  expect_known("the one after it", after.answer().at("pid").get<int>(), true, false);
+  expect_known("the process after it", after.answer().at("pid").get<int>(), true, false);
   step("given that this process resets the second device");
   expect_known("this process", getpid(), true, true);
   use(devices[1]);
@@ -181,7 +182,7 @@ PROCTOR_CHECK(Accounting, HalfTheAnswerMayBeAskedFor, "M16", "CUDA Runtime API, 
   const auto context = leased();
   use(context.device());
   const std::size_t all = context.device().record()->native.totalGlobalMem;
-  step("given no place for what is free, and none for the total");
+  step("given a null pointer for the free memory, and one for the total");
   std::size_t free = 0, total = 0;
   for (const Status& status :
        {CUDA_CALL(cudaMemGetInfo, nullptr, &total), CUDA_CALL(cudaMemGetInfo, &free, nullptr)}) {

@@ -66,7 +66,7 @@ PROCTOR_CHECK(Allocate, LimitsHoldUntilTheyAreRelaxed, "S4.1",
   void* pointer = nullptr;
   const auto expect_given = [&](const Status& status) {
     expect_true(status.ok() || status.name().find("OUT_OF") != std::string::npos,
-                "it is there, or memory is used up: " + status.name());
+                "the allocation succeeds or fails as out of memory: " + status.name());
     if (status.ok()) expect_status(kSuccess, ZE_CALL(zeMemFree, native(context), pointer));
   };
   expect_given(
@@ -78,7 +78,8 @@ PROCTOR_CHECK(Allocate, LimitsHoldUntilTheyAreRelaxed, "S4.1",
 }
 
 PROCTOR_CHECK(Allocate, NewMemoryHidesTheOldContext, "M15",
-              "ours: what one job leaves, the next must not read", kWarn, {"alloc.stale_contents"}) {
+              "project rule: A job must not read data that an earlier job left in memory.", kWarn,
+              {"alloc.stale_contents"}) {
   const Device device = leased_device();
   const auto secret = noise(65536, 7);
   {
@@ -116,9 +117,9 @@ PROCTOR_CHECK(Accounting, TileMemoryIsTakenFromItsTile, "S4.5",
     const std::uint64_t before = tiles[i].memory().free;
     const Buffer held = used_memory(context, kHeld, tiles[i]);
     const std::uint64_t after = tiles[i].memory().free;
-    expect_true(
-        after + kHeld <= before + kFreeSlack,
-        "that tile has 320 MiB less, it had " + std::to_string(before) + " and has " + std::to_string(after));
+    expect_true(after + kHeld <= before + kFreeSlack, "the tile has 320 MiB less, before it had " +
+                                                          std::to_string(before) + " and has " +
+                                                          std::to_string(after));
   }
 }
 
@@ -173,12 +174,13 @@ std::string comparison(const char* smaller, std::uint64_t a, const char* larger,
 
 PROCTOR_CHECK(Accounting, LayersAgree, "M50", kAccounting, suite::kWarn, {"sysman.size_lie"}) {
   for (const Device& card : leased_devices(1)) {
-    step("given what is said of the memory of " + describe(card));
+    step("given the reported memory of " + describe(card));
     const Layers layers = layers_of(card);
     const std::uint64_t programs = card.properties().memory;
     expect_true(programs <= layers.size,
-                comparison("what programs can use", programs, "the size", layers.size));
-    expect_true(layers.free <= layers.size, comparison("what is free", layers.free, "the size", layers.size));
+                comparison("memory that programs can use", programs, "the size", layers.size));
+    expect_true(layers.free <= layers.size,
+                comparison("the free memory", layers.free, "the size", layers.size));
     expect_true(layers.physical == 0 || layers.size <= layers.physical,
                 comparison("the size", layers.size, "the physical size", layers.physical));
   }
@@ -188,13 +190,13 @@ PROCTOR_CHECK(Accounting, TileLayersAgree, "M50", kAccounting, suite::kWarn, .fa
               .needs = {"tiles>=2"}) {
   const Device card = leased_device();
   need(card.tiles().size() >= 2, "needs:tiles>=2");
-  step("given what is said of each tile of " + describe(card));
+  step("given the reported memory of each tile of " + describe(card));
   for (const Device& tile : card.tiles()) {
     const MemoryInfo info = tile.memory();
     const std::uint64_t programs = tile.properties().memory;
     expect_true(programs <= info.total,
-                comparison("what programs can use", programs, "the size", info.total));
-    expect_true(info.free <= info.total, comparison("what is free", info.free, "the size", info.total));
+                comparison("memory that programs can use", programs, "the size", info.total));
+    expect_true(info.free <= info.total, comparison("the free memory", info.free, "the size", info.total));
   }
 }
 
@@ -242,7 +244,7 @@ struct Used {
   }
   void expect_copied() {
     queue.synchronize();
-    expect_bytes("what the copy read", sent, {copied.data(), copied.bytes()}, context.device());
+    expect_bytes("bytes that the copy read", sent, {copied.data(), copied.bytes()}, context.device());
   }
 
   static constexpr ze_device_mem_alloc_desc_t kDescription = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC,
@@ -264,7 +266,7 @@ PROCTOR_CHECK(FreePolicy, BlockingFreeWaitsForTheWork, "M14", kPolicies, kGate,
   const auto context = leased();
   need_policy(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE);
   Used used(context);
-  step("given a blocking free of memory that is yet to be copied");
+  step("given a blocking free of memory with a pending copy");
   used.submit();
   free_with(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE, used.pointer);
   expect_true(used.done.query().ok(), "the copy is done when the free returns");
@@ -276,7 +278,7 @@ PROCTOR_CHECK(FreePolicy, DeferredFreeKeepsTheBytesForTheWork, "M14", kPolicies,
   const auto context = leased();
   need_policy(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE);
   Used used(context);
-  step("given a deferred free of memory that is yet to be copied");
+  step("given a deferred free of memory with a pending copy");
   used.submit();
   free_with(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE, used.pointer);
   used.expect_copied();
@@ -285,13 +287,13 @@ PROCTOR_CHECK(FreePolicy, DeferredFreeKeepsTheBytesForTheWork, "M14", kPolicies,
 PROCTOR_CHECK(FreePolicy, DeferredFreeDoesNotWait, "M14", kPolicies, kGate, {"order.event_born_signaled"}) {
   const auto context = leased();
   need_policy(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE);
-  step("given a deferred free of memory that is copied when the host says so");
+  step("given a deferred free of memory whose copy the host releases");
   Used used(context);
   Latch latch(context);
   latch.hold(used.queue);
   used.queue.copy(used.copied.data(), used.pointer, used.sent.size(), {.wait = {}, .signal = &used.done});
   free_with(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE, used.pointer);
-  expect_true(used.done.query().not_ready(), "the copy is yet to come when the free returns");
+  expect_true(used.done.query().not_ready(), "the copy has not run when the free returns");
   latch.open();
   used.expect_copied();
 }

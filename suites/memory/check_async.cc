@@ -40,7 +40,7 @@ PROCTOR_CHECK(Async, EventMeansThatTheBytesAreThere, "S1.9", kEvents, kGate,
   done.synchronize();
   const std::vector<std::byte> got(back.data(), back.data() + back.bytes());
   queue.synchronize();
-  expect_bytes("what lies on the host when the event is signalled", sent, got, context.device());
+  expect_bytes("bytes on the host when the event is signalled", sent, got, context.device());
 }
 
 PROCTOR_CHECK(Async, CopyWaitsForTheKernelBeforeIt, "M28", kEvents, kGate, {"order.query_lies"}) {
@@ -58,11 +58,11 @@ PROCTOR_CHECK(Async, CopyWaitsForTheKernelBeforeIt, "M28", kEvents, kGate, {"ord
   expect_true(done.query().not_ready(), "the copy is not done while the kernel runs");
   const bool untouched =
       std::all_of(to.data(), to.data() + to.bytes(), [](std::byte b) { return b == std::byte{0}; });
-  expect_true(untouched, "nothing was copied while the kernel runs");
+  expect_true(untouched, "no byte was copied while the kernel ran");
   latch.open();
   queue.synchronize();
   expect_true(done.query().ok(), "the copy is done after the kernel");
-  expect_bytes("what was copied", sent, {to.data(), to.bytes()}, context.device());
+  expect_bytes("bytes that were copied", sent, {to.data(), to.bytes()}, context.device());
 }
 
 namespace {
@@ -101,7 +101,7 @@ PROCTOR_CHECK(Async, CopyBesideAKernelIsWhole, "S1.10", kCopyEngines, kGate,
   const auto context = leased();
   CopyBesideAKernel copy(context);
   copy.release();
-  expect_bytes("what was copied meanwhile", copy.sent,
+  expect_bytes("bytes that were copied meanwhile", copy.sent,
                read_bytes(copy.copies, context, copy.to.data(), copy.to.bytes()), context.device());
 }
 
@@ -134,7 +134,7 @@ PROCTOR_CHECK(Async, ChainKeepsItsOrder, "M28", kEvents, kGate, {"copy.skip:min=
   }
   queue.copy(end.data(), from, sent.size());
   queue.synchronize();
-  expect_bytes("what came out of the chain", sent, {end.data(), end.bytes()}, context.device());
+  expect_bytes("bytes at the end of the chain", sent, {end.data(), end.bytes()}, context.device());
 }
 
 // The latch opens while the host waits: whoever returns before the work is done finds other bytes.
@@ -166,7 +166,7 @@ PROCTOR_CHECK(Async, SynchroniseMeansThatTheBytesAreThere, "M28",
   later.join();
   queue.synchronize();
   expect_status(kSuccess, waited);
-  expect_bytes("what lies on the host when the wait returns", sent, got, context.device());
+  expect_bytes("bytes on the host when the wait returns", sent, got, context.device());
 }
 
 }  // namespace proctor::accel

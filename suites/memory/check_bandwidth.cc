@@ -95,7 +95,8 @@ using suite::kWarn;
 using suite::step;
 
 constexpr const char* kLinkMethod =
-    "ours: a device whose links are down copies through the host, and NVIDIA nvbandwidth tells only how fast";
+    "project rule: A device has links of about the same speed as the others. NVIDIA nvbandwidth measures "
+    "them without a limit.";
 // A link is several times as fast as the way through the host, and a noisy machine not that slow.
 constexpr double kSlowerWay = 5;
 constexpr int kCopies = 3;

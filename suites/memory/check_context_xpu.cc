@@ -67,12 +67,13 @@ PROCTOR_CHECK(Context, EndsWithItsMemoryAndNoOther, "M53", "Level Zero specifica
   ze_physical_mem_handle_t physical = nullptr;
   static_cast<void>(ZE_CALL(zePhysicalMemCreate, ends, device, &description, &physical));
   const std::uint64_t during = context.device().memory().free;
-  expect_true(during + kHeld <= before + kFreeSlack, "the device has less while it lives");
+  expect_true(during + kHeld <= before + kFreeSlack,
+              "the device has less free memory while the context exists");
   ZE_CALL(zeContextDestroy, ends).or_throw();
   const std::uint64_t after = context.device().memory().free;
   expect_true(after + kFreeSlack >= during && after <= before + kFreeSlack,
-              "the device has no less than while it lived, and no more than before: " +
-                  std::to_string(during) + ", " + std::to_string(after) + " and " + std::to_string(before));
+              "free memory is between its values during and before the context: " + std::to_string(during) +
+                  ", " + std::to_string(after) + " and " + std::to_string(before));
   expect_bytes("memory of the other context", sent, read_bytes(queue, context, kept.data(), kept.bytes()),
                context.device());
 }
@@ -114,8 +115,8 @@ PROCTOR_CHECK(Context, SystemBarrierMakesWritesVisible, "M53",
     const Status barrier = ZE_CALL(zeContextSystemBarrier, native(context), native(part));
     need(!barrier.unsupported(), "unsupported:zeContextSystemBarrier");
     expect_status(kSuccess, barrier);
-    expect_bytes("what the device reads", sent, read_bytes(queue, context, shared.data(), shared.bytes()),
-                 context.device());
+    expect_bytes("bytes that the device reads", sent,
+                 read_bytes(queue, context, shared.data(), shared.bytes()), context.device());
   }
 }
 
@@ -164,7 +165,7 @@ PROCTOR_CHECK(Ipc, BuffersOfACardAreWhole, "M41", "Level Zero specification, zeM
     suite::step("given " + std::to_string(bytes) + " bytes of the card, which a second process opens");
     const Buffer memory = device_copy(queue, context, noise(bytes, 1));
     suite::Helper importer("import_memory", {Ipc::export_memory(context, memory), std::to_string(bytes)});
-    suite::expect_true(importer.answer().at("ok").get<bool>(), "it can be opened");
+    suite::expect_true(importer.answer().at("ok").get<bool>(), "the handle can be opened");
     importer.order("read 1");
     const auto answer = importer.try_answer();
     suite::expect_true(answer && answer->value("same", false), "the second process reads all of it");

@@ -315,7 +315,7 @@ PROCTOR_CHECK(Synchronous, CopyIsCompleteWhenItReturns, "M26", kSynchronous, kGa
   CUDA_CALL(cudaMemcpy, first.data(), sent.data(), sent.size(), cudaMemcpyDefault).or_throw();
   CUDA_CALL(cudaMemcpy, second.data(), first.data(), sent.size(), cudaMemcpyDefault).or_throw();
   CUDA_CALL(cudaMemcpy, got.data(), second.data(), sent.size(), cudaMemcpyDefault).or_throw();
-  expect_bytes("what came back", sent, got, context.device());
+  expect_bytes("bytes that were copied back", sent, got, context.device());
 }
 
 PROCTOR_CHECK(Synchronous, StatedDirectionsAreFollowed, "M26", "CUDA Runtime API, cudaMemcpyKind", kGate,
@@ -332,7 +332,7 @@ PROCTOR_CHECK(Synchronous, StatedDirectionsAreFollowed, "M26", "CUDA Runtime API
   CUDA_CALL(cudaMemcpy, there.data(), second.data(), sent.size(), cudaMemcpyHostToDevice).or_throw();
   CUDA_CALL(cudaMemcpy, further.data(), there.data(), sent.size(), cudaMemcpyDeviceToDevice).or_throw();
   CUDA_CALL(cudaMemcpy, got.data(), further.data(), sent.size(), cudaMemcpyDeviceToHost).or_throw();
-  expect_bytes("what came back", sent, got, context.device());
+  expect_bytes("bytes that were copied back", sent, got, context.device());
 }
 
 PROCTOR_CHECK(Synchronous, DirectionsThatAreNoneAreRefused, "M26",
@@ -477,7 +477,7 @@ PROCTOR_CHECK(Region, HasAllItsRows, "M25",
                 {kWide, rows, slices}, native(queue))
           .or_throw();
       CUDA_CALL(cudaDeviceSynchronize).or_throw();
-      expect_bytes("the rows and what is between them", expected,
+      expect_bytes("the rows and the bytes between them", expected,
                    read_bytes(queue, context, to.data(), kBytes), context.device());
     }
   }
@@ -517,7 +517,7 @@ PROCTOR_CHECK(Region, StatedDirectionsAreFollowed, "M26", "CUDA Runtime API, cud
       copy(there.data(), second.data(), cudaMemcpyHostToDevice);
       copy(further.data(), there.data(), cudaMemcpyDeviceToDevice);
       copy(got.data(), further.data(), cudaMemcpyDeviceToHost);
-      expect_bytes("what came back", sent, got, context.device());
+      expect_bytes("bytes that were copied back", sent, got, context.device());
     }
   }
 }
@@ -558,7 +558,7 @@ PROCTOR_CHECK(Synchronous, DirectionsAgreeWithTheirAddresses, "M26", "CUDA Runti
   use(context.device());
   const Buffer there = device_memory(context, 4096), pinned = host_memory(context, 4096);
   std::vector<std::byte> here(4096), more(4096);
-  step("given pageable memory where the direction says that it is the device's");
+  step("given pageable memory, and a direction for device memory");
   expect_refused("a copy to it from pinned memory",
                  CUDA_CALL(cudaMemcpy, here.data(), pinned.data(), 4096, cudaMemcpyHostToDevice));
   expect_refused("a copy to it from the device",
@@ -587,7 +587,8 @@ PROCTOR_CHECK(Pitch, IsThatOfTheDevice, "M25", kPitch, kGate,
     CUDA_CALL(cudaFree, volume.ptr).or_throw();
     expect_true(pitch >= width && pitch % alignment == 0,
                 "the pitch is a multiple of the device's alignment");
-    expect_true(volume.pitch >= width && volume.pitch % alignment == 0, "so is that of a volume");
+    expect_true(volume.pitch >= width && volume.pitch % alignment == 0,
+                "the pitch of a volume is a multiple of it too");
     expect_same("the width of the volume", std::to_string(width), std::to_string(volume.xsize));
     expect_same("the height of the volume", "3", std::to_string(volume.ysize));
   }
@@ -607,14 +608,14 @@ PROCTOR_CHECK(Synchronous, NoBytesNeedNoMemory, "M23", "ROCm/hip-tests, hipMemcp
   const auto context = leased();
   use(context.device());
   std::byte here{17};
-  step("given copies and fills of no bytes, from and to nowhere");
+  step("given copies and fills of zero bytes, from and to a null pointer");
   expect_status(kSuccess, CUDA_CALL(cudaMemcpy, nullptr, nullptr, 0, cudaMemcpyDefault));
   expect_status(kSuccess, CUDA_CALL(cudaMemcpy, &here, nullptr, 0, cudaMemcpyDefault));
   expect_status(kSuccess, CUDA_CALL(cudaMemcpy, nullptr, &here, 0, cudaMemcpyDefault));
   expect_status(kSuccess, CUDA_CALL(cudaMemset, nullptr, 0, 0));
-  expect_refused("a copy of one byte from nowhere",
+  expect_refused("a copy of one byte from a null pointer",
                  CUDA_CALL(cudaMemcpy, &here, nullptr, 1, cudaMemcpyDefault));
-  expect_refused("a copy of one byte to nowhere",
+  expect_refused("a copy of one byte to a null pointer",
                  CUDA_CALL(cudaMemcpy, nullptr, &here, 1, cudaMemcpyDefault));
   static_cast<void>(cudaGetLastError());
   expect_same("the byte", "17", std::to_string(std::to_integer<int>(here)));
@@ -664,7 +665,7 @@ PROCTOR_CHECK(Peer, KernelReadsThePeersMemory, "M22", kPeer, kGate,
   here.synchronize();
   const auto got = read_bytes(here, first, to.data(), sent.size());
   CUDA_CALL(cudaDeviceDisablePeerAccess, native(devices[1])).or_throw();
-  expect_transfer("what it read", sent, got, devices[1], devices[0]);
+  expect_transfer("bytes that it read", sent, got, devices[1], devices[0]);
 }
 
 // Addresses say whose memory it is: whoever is current may copy it and free it.
@@ -684,10 +685,10 @@ PROCTOR_CHECK(Peer, MemoryOfASecondDeviceIsUsedFromTheFirst, "M22",
   CUDA_CALL(cudaDeviceSynchronize).or_throw();
   use(devices[0]);
   CUDA_CALL(cudaMemcpy, got.data(), there.data(), kBytes, cudaMemcpyDefault).or_throw();
-  expect_bytes("what was filled", std::vector(kBytes, std::byte{0x5a}), got, devices[1]);
+  expect_bytes("bytes that were filled", std::vector(kBytes, std::byte{0x5a}), got, devices[1]);
   CUDA_CALL(cudaMemcpy, there.data() + 3, sent.data(), kBytes, cudaMemcpyDefault).or_throw();
   CUDA_CALL(cudaMemcpy, got.data(), there.data() + 3, kBytes, cudaMemcpyDefault).or_throw();
-  expect_bytes("what was copied", sent, got, devices[1]);
+  expect_bytes("bytes that were copied", sent, got, devices[1]);
   there.try_free().or_throw();
   expect_returned(devices[1], before);
 }
@@ -726,7 +727,7 @@ PROCTOR_CHECK(Peer, KernelNeedsAccess, "M51", kPeer, suite::kWarn, .faults = {"k
          (access == std::string("never") ? "never enabled" : "disabled again"));
     for (const char* way : {"there", "back"}) {
       suite::Helper reader("read_a_closed_peer", {access, way});
-      expect_same("what the kernel ends with", "cudaErrorIllegalAddress",
+      expect_same("the result of the kernel", "cudaErrorIllegalAddress",
                   reader.answer().at("status").get<std::string>());
       reader.finish();
     }

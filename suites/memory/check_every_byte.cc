@@ -41,14 +41,14 @@ void expect_fallen(const std::string& what, std::uint64_t before, std::uint64_t 
   for (const std::uint64_t bytes : pieces) taken += bytes;
   const std::uint64_t fallen = before - std::min(before, after);
   expect_true(fallen + slack() >= taken && fallen <= taken + pieces.size() * kLargestPage + slack(),
-              what + " fell by the " + std::to_string(taken) + " bytes that were taken: from " +
+              what + " fell by the " + std::to_string(taken) + " bytes that were allocated: from " +
                   std::to_string(before) + " to " + std::to_string(after));
 }
 
 void expect_again(const std::string& what, std::uint64_t before, std::uint64_t after, int readings = 1) {
   const std::uint64_t within = slack() * static_cast<std::uint64_t>(readings);
   expect_true(after + within >= before && before + within >= after,
-              what + " is " + std::to_string(before) + " again, it is " + std::to_string(after));
+              what + " is " + std::to_string(before) + " again, got " + std::to_string(after));
 }
 
 // Every device and every tile that this process sees, all tiles together being their card.
@@ -69,7 +69,7 @@ std::vector<std::uint64_t> free_memory_of(const std::vector<Device>& devices) {
 // At least as much as before: a driver may give back in the meantime what it had kept.
 void expect_no_less(const std::string& what, std::uint64_t before, std::uint64_t after) {
   expect_true(after + slack() >= before,
-              what + " is not less than " + std::to_string(before) + ", it is " + std::to_string(after));
+              what + " is at least " + std::to_string(before) + ", got " + std::to_string(after));
 }
 
 // Takes two pieces, tells what is free, and ends as it is told to: "free", "leave" or "signal", or by one from outside.
@@ -107,7 +107,7 @@ PROCTOR_CHECK(Accounting, EachPieceIsCountedAlone, "M17", kFreeMemory, kGate,
       if (!left) expect_fallen("free memory", before, device.memory().free, {bytes});
     }
     const std::uint64_t now = device.memory().free;
-    expect_no_less("what is left when the same was taken again", left.value_or(now), now);
+    expect_no_less("free memory after the same allocations again", left.value_or(now), now);
     left = now;
     for (Buffer& piece : pieces)
       piece.try_free().or_throw();  // which the driver may keep for the second time
@@ -141,23 +141,24 @@ PROCTOR_CHECK(Accounting, NoOtherDeviceOrTilePays, "S4.5", kFreeMemory, kGate,
 
 PROCTOR_CHECK(Accounting, EveryEndOfAProcessGivesAllBack, "M19",
               by_vendor("Linux DRM documentation, GEM: the end of a file releases its handles",
-                        "ours: a process that has ended holds nothing"),
+                        "project rule: A process that has ended holds no memory."),
               by_vendor(kGate, kWarn), {"sysman.leak_after_exit"}) {
   const Device device = leased_device();
   const Buffer counted = need_counted_memory(Context(device));
   std::optional<std::uint64_t> taken;
   for (const char* end : {"kill", "free", "leave", "signal", "leave"}) {
     const std::uint64_t before = device.memory().free;
-    step(std::string("given a second process that has memory, and then: ") + end);
+    step(std::string("given a second process that allocates memory, and then: ") + end);
     Helper holder("end_with_memory");
     const auto held = holder.answer();
     const auto during = held.at("during").get<std::uint64_t>();
     expect_fallen("free memory in the second process", held.at("before").get<std::uint64_t>(), during,
                   {kHeld, 1});
-    expect_again("free memory in this process, by the other's account,", during, device.memory().free);
+    expect_again("free memory in this process, compared with the other process,", during,
+                 device.memory().free);
     // With its context, which takes as much in each process. Each is the difference of two readings.
     const std::uint64_t fallen = before - std::min(before, during);
-    expect_again("what the processes take each", taken.value_or(fallen), fallen, 2);
+    expect_again("memory that each process uses", taken.value_or(fallen), fallen, 2);
     taken = fallen;
     if (end == std::string("kill")) {
       holder.kill();
@@ -210,14 +211,13 @@ PROCTOR_CHECK(Exhaustion, WhatIsFreeCanBeHadAndNoMore, "M07", "NVIDIA DCGM, memo
     suite::expect_same("free memory", "0", std::to_string(device.memory().free));
     Buffer more;
     const Status beyond = Buffer::try_allocate(context, {.bytes = 1, .device = device}, more);
-    expect_true(beyond.out_of_memory(),
-                "one byte more is refused for want of memory, it says " + beyond.name());
+    expect_true(beyond.out_of_memory(), "one byte more is refused as out of memory, got " + beyond.name());
     step("then that a piece is freed");
     if (pieces.empty()) return;
     const std::size_t bytes = pieces.back().bytes();
     pieces.back().try_free().or_throw();
     const Status larger = Buffer::try_allocate(context, {.bytes = bytes + 1, .device = device}, more);
-    expect_true(!larger.ok(), "a byte more than that cannot be had");
+    expect_true(!larger.ok(), "an allocation of one byte more than the freed piece is refused");
     const Status again = Buffer::try_allocate(context, {.bytes = bytes, .device = device}, more);
     suite::expect_same("a piece of that size", kSuccess, again.name());
   }

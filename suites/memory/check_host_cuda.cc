@@ -85,7 +85,7 @@ PROCTOR_CHECK(Pinned, KernelWritesThroughItsDevicePointer, "M33", kMapped, kGate
   std::fill_n(host.as<std::uint32_t>().begin(), kWords, 0u);
   step("given a kernel that writes pinned memory");
   fill_by_kernel(context, device_pointer(host.data()));
-  expect_words("what the host sees", std::vector<std::uint32_t>(kWords, 7), host.as<std::uint32_t>(),
+  expect_words("words that the host reads", std::vector<std::uint32_t>(kWords, 7), host.as<std::uint32_t>(),
                context.device());
 }
 
@@ -108,13 +108,13 @@ PROCTOR_CHECK(Pinned, FlagsAreToldAsGiven, "M30", "CUDA Runtime API, cudaHostGet
     CUDA_CALL(cudaFreeHost, memory).or_throw();
     expect_status(kSuccess, first);
     expect_status(kSuccess, last);
-    expect_same("those of them that are told", std::to_string(given), std::to_string(flags & given));
-    expect_same("whether it is told to be written in combination",
+    expect_same("those flags that are reported", std::to_string(given), std::to_string(flags & given));
+    expect_same("the reported flag for write-combined memory",
                 std::to_string(given & cudaHostAllocWriteCombined),
                 std::to_string(flags & cudaHostAllocWriteCombined));
     // Memory that is written in combination may have two (Unified Addressing, Automatic Mapping).
     if ((given & cudaHostAllocWriteCombined) == 0)
-      expect_true(same, "its address for the device is that for the host");
+      expect_true(same, "device and host have the same address for it");
   }
   step("given pinned memory without flags, and a local variable, which has none");
   void* plain = nullptr;
@@ -122,7 +122,7 @@ PROCTOR_CHECK(Pinned, FlagsAreToldAsGiven, "M30", "CUDA Runtime API, cudaHostGet
   const Status told = CUDA_CALL(cudaHostGetFlags, &flags, plain);
   CUDA_CALL(cudaFreeHost, plain).or_throw();
   expect_status(kSuccess, told);
-  expect_same("whether it is told to be written in combination", "0",
+  expect_same("the reported flag for write-combined memory", "0",
               std::to_string(flags & cudaHostAllocWriteCombined));
   expect_refused("flags of a local variable", CUDA_CALL(cudaHostGetFlags, &flags, &flags));
 }
@@ -134,7 +134,7 @@ PROCTOR_CHECK(Registered, KernelWritesMemoryOfMalloc, "M32", kRegister, kGate,
   const auto registered = std::make_unique<Registered>();
   step("given a kernel that writes registered memory");
   fill_by_kernel(context, device_pointer(registered->words));
-  expect_words("what the host sees", std::vector<std::uint32_t>(kWords, 7), registered->words,
+  expect_words("words that the host reads", std::vector<std::uint32_t>(kWords, 7), registered->words,
                context.device());
 }
 
@@ -154,7 +154,7 @@ PROCTOR_CHECK(Registered, UnregisteringWaitsForTheKernel, "M13", kRegister, suit
   queue.launch(kernel, groups_of(1, 1), arguments(open, device_pointer(registered->words), kLooks));
   registered->unregister();
   queue.synchronize();
-  expect_same("what the kernel wrote (2: nobody opened its latch)", "2",
+  expect_same("the value that the kernel wrote (2: its latch was not opened)", "2",
               std::to_string(registered->words[0]));
 }
 
@@ -191,7 +191,7 @@ PROCTOR_CHECK(Registered, RangeIsReachableToItsEnds, "M32", kRegister, kGate,
                    arguments(device_pointer(&from[begin]), device_pointer(&to[begin]),
                              static_cast<std::uint32_t>(bytes)));
       queue.synchronize();
-      expect_bytes("what a kernel copied", expected, to, context.device());
+      expect_bytes("bytes that a kernel copied", expected, to, context.device());
     }
   }
 }
@@ -210,7 +210,7 @@ PROCTOR_CHECK(Registered, CopiesAreByteExact, "M32", kRegister, kGate,
   std::fill_n(registered->words, kWords, 0u);
   queue.copy(registered->words, there.data(), sizeof registered->words);
   queue.synchronize();
-  expect_words("what came back", sent, registered->words, context.device());
+  expect_words("words that were copied back", sent, registered->words, context.device());
 }
 
 namespace {
@@ -259,16 +259,16 @@ PROCTOR_CHECK(Registered, RangesMayTouchAndNotOverlap, "M32",
          " on, which overlap it");
     expect_status("cudaErrorHostMemoryAlreadyRegistered", register_range(begin, bytes));
   }
-  step("given memory that is not there, or only in part");
-  expect_refused("two pages, of which one is not there", register_range(4 * kPage, 2 * kPage));
-  expect_refused("a page, and a byte that is not there", register_range(4 * kPage, kPage + 1));
-  expect_refused("a page that is not there", register_range(5 * kPage, kPage));
-  expect_refused("more than there are addresses", register_range(3 * kPage, SIZE_MAX));
-  step("given memory that the runtime has made");
+  step("given memory that is not mapped, or only in part");
+  expect_refused("two pages, of which one is not mapped", register_range(4 * kPage, 2 * kPage));
+  expect_refused("a page, and a byte that is not mapped", register_range(4 * kPage, kPage + 1));
+  expect_refused("a page that is not mapped", register_range(5 * kPage, kPage));
+  expect_refused("more bytes than there are addresses", register_range(3 * kPage, SIZE_MAX));
+  step("given memory that the runtime has allocated");
   const Buffer pinned = host_memory(context, kPage);
   expect_refused("registering it", CUDA_CALL(cudaHostRegister, pinned.data(), kPage, cudaHostRegisterMapped));
   expect_refused("unregistering it", CUDA_CALL(cudaHostUnregister, pinned.data()));
-  step("given what is for other memory than what is registered");
+  step("given calls that do not apply to registered memory");
   cudaIpcMemHandle_t handle{};
   expect_refused("a handle for another process", CUDA_CALL(cudaIpcGetMemHandle, &handle, pages.at(kPage)));
   expect_refused("freeing it", CUDA_CALL(cudaFreeHost, pages.at(kPage)));
@@ -313,7 +313,7 @@ PROCTOR_CHECK(Pointer, HostMemoryIsOfTheDeviceThatMadeIt, "M42", kAttributes, kG
   registered->unregister();
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}, std::size_t{0}}) {
     step("given pinned and registered memory that was made while device " + std::to_string(i) +
-         " was current, and is asked about while another one is");
+         " was current, and is queried while another one is");
     use(devices[i]);
     void* pinned = nullptr;
     CUDA_CALL(cudaMallocHost, &pinned, 4096).or_throw();
@@ -421,10 +421,10 @@ PROCTOR_CHECK(Ipc, OpeningGivesAccessToAPeersMemory, "M41",
     suite::Helper other("read_a_peers_memory", {Ipc::export_memory(context, memory), std::to_string(kBytes),
                                                 std::to_string(reader)});
     const auto answer = other.answer();
-    expect_same("what the kernel ends with", kSuccess, answer.at("status").get<std::string>());
+    expect_same("the result of the kernel", kSuccess, answer.at("status").get<std::string>());
     const bool same = answer.at("same").get<bool>();
     suite::trial({{"source", describe(devices[owner])}, {"reader", describe(devices[reader])}}, same);
-    expect_true(same, "it reads the bytes of the first process");
+    expect_true(same, "the kernel reads the bytes of the first process");
     other.finish();
   }
 }
@@ -436,13 +436,13 @@ PROCTOR_CHECK(Ipc, ClosingWaitsForTheWork, "M41", "CUDA Runtime API, cudaIpcClos
   Queue queue(context);
   constexpr std::size_t kBytes = 4096;
   const auto memory = device_copy(queue, context, noise(kBytes, 1));
-  step("given a second process that closes memory while a copy of it is yet to run");
+  step("given a second process that closes memory with a pending copy");
   suite::Helper closer("close_while_it_is_copied",
                        {Ipc::export_memory(context, memory), std::to_string(kBytes)});
   const auto answer = closer.answer();
-  expect_same("what the closing answers", kSuccess, answer.at("closed").get<std::string>());
-  expect_same("what the copy ends with", kSuccess, answer.at("status").get<std::string>());
-  expect_true(answer.at("same").get<bool>(), "it has the bytes of the first process");
+  expect_same("the result of the closing", kSuccess, answer.at("closed").get<std::string>());
+  expect_same("the result of the copy", kSuccess, answer.at("status").get<std::string>());
+  expect_true(answer.at("same").get<bool>(), "the copy has the bytes of the first process");
   closer.finish();
 }
 

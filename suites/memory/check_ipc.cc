@@ -98,7 +98,7 @@ struct Shared {
         std::vector<std::string>{Ipc::export_memory(context, memory), std::to_string(bytes), place});
     const auto opened = importer->answer();
     if (!opened.at("ok").get<bool>()) {
-      suite::fail_because("ipc_refused", "the import answers " + opened.at("status").get<std::string>());
+      suite::fail_because("ipc_refused", "the import returned " + opened.at("status").get<std::string>());
     }
   }
   bool order(const std::string& line) {
@@ -116,12 +116,12 @@ struct Shared {
 
 PROCTOR_CHECK(Ipc, SecondProcessReadsTheBytes, "M41", kIpc, kGate, {"ipc.wrong_buffer"}) {
   Shared shared(1);
-  expect_true(shared.order("read 1"), "the second process reads what the first one wrote");
+  expect_true(shared.order("read 1"), "the second process reads the bytes of the first one");
 }
 
 PROCTOR_CHECK(Ipc, ExporterSeesWhatTheImporterWrites, "S1.18", kIpc, kGate, {"ipc.stale"}) {
   Shared shared(1);
-  expect_true(shared.order("write 2"), "the second process reads what it wrote itself");
+  expect_true(shared.order("write 2"), "the second process reads its own bytes");
   expect_bytes("memory of the exporter", noise(kSharedBytes, 2),
                read_bytes(shared.queue, shared.context, shared.memory.data(), kSharedBytes),
                shared.context.device());
@@ -130,7 +130,8 @@ PROCTOR_CHECK(Ipc, ExporterSeesWhatTheImporterWrites, "S1.18", kIpc, kGate, {"ip
 PROCTOR_CHECK(Ipc, ImporterSeesWhatTheExporterWrites, "S1.18", kIpc, kGate, {"ipc.stale"}) {
   Shared shared(1);
   write(shared.queue, shared.context, shared.memory.data(), noise(kSharedBytes, 3));
-  expect_true(shared.order("read 3"), "the second process reads what the first one wrote after the opening");
+  expect_true(shared.order("read 3"),
+              "the second process reads the bytes that the first one wrote after the opening");
 }
 
 // A driver may spread memory of a card over its tiles. For such memory, the gate does not require "an IPC memory handle for
@@ -141,8 +142,8 @@ PROCTOR_CHECK(Ipc, BuffersAreWholeToTheirLastByte, "M41", kIpc, kGate,
   suite::at_each_point([](const suite::Point& at) {
     const std::size_t bytes = at.size("bytes");
     Shared shared(1, bytes, bytes > kSharedPage ? kLastPart : kWholeCard);
-    expect_true(shared.order("read 1"), "the second process reads what the first one wrote");
-    expect_true(shared.order("write 2"), "the second process reads what it wrote itself");
+    expect_true(shared.order("read 1"), "the second process reads the bytes of the first one");
+    expect_true(shared.order("write 2"), "the second process reads its own bytes");
     expect_bytes("memory of the exporter", noise(bytes, 2),
                  read_bytes(shared.queue, shared.context, shared.memory.data(), bytes),
                  shared.context.device());
@@ -155,20 +156,23 @@ PROCTOR_CHECK(Ipc, ClosedMemoryIsUnknown, "M41", kIpc, by_vendor(suite::kWarn, k
   need(context.device().properties().ipc, "unsupported:ipc");
   constexpr std::size_t kBytes = 60'001;  // a driver may spread more than a page over the tiles
   const Buffer memory = device_memory(context, kBytes);
-  step("given a second process that opens and closes memory, twice, and then closes what it never opened");
+  step(
+      "given a second process that opens and closes memory twice, and then closes memory that it never "
+      "opened");
   Helper importer("close_memory", {Ipc::export_memory(context, memory), std::to_string(kBytes)});
   const auto answer = importer.answer();
   for (const auto& round : answer.at("rounds")) {
     expect_same("the first and the last byte while it is open", R"(["device","device"])",
                 round.at("open").dump());
-    expect_true(round.at("at_home").get<bool>(), "it is told to be of the device that it was made on");
+    expect_true(round.at("at_home").get<bool>(),
+                "the memory belongs to the device on which it was allocated");
     expect_true(!round.at("middle").get<bool>(), "closing an address within it is refused");
-    expect_same("closing it answers", kSuccess, round.at("closed").get<std::string>());
+    expect_same("the result of closing it", kSuccess, round.at("closed").get<std::string>());
     expect_same("the first and the last byte afterwards", R"(["unknown","unknown"])",
                 round.at("after").dump());
-    expect_true(!round.at("again").get<bool>(), "closing it again is refused");
+    expect_true(!round.at("again").get<bool>(), "closing the memory again is refused");
   }
-  expect_true(!answer.at("never_opened").get<bool>(), "closing what was never opened is refused");
+  expect_true(!answer.at("never_opened").get<bool>(), "closing memory that was never opened is refused");
 }
 
 PROCTOR_CHECK(Ipc, HandleNamesItsBuffer, "M41", kIpc, kGate, {"ipc.wrong_buffer"}) {
@@ -184,10 +188,10 @@ PROCTOR_CHECK(Ipc, HandleNamesItsBuffer, "M41", kIpc, kGate, {"ipc.wrong_buffer"
   for (std::size_t i = 0; i < handles.size(); ++i) {
     step("given the handle of buffer " + std::to_string(i) + " of 4, made before any was opened");
     Helper importer("import_memory", {handles[i], std::to_string(kSharedBytes)});
-    expect_true(importer.answer().at("ok").get<bool>(), "it can be opened");
+    expect_true(importer.answer().at("ok").get<bool>(), "the handle can be opened");
     importer.order("read " + std::to_string(10 + i));
     expect_true(importer.answer().at("same").get<bool>(),
-                "it has the contents of buffer " + std::to_string(i));
+                "the opened memory has the contents of buffer " + std::to_string(i));
   }
 }
 
@@ -211,7 +215,7 @@ PROCTOR_CHECK(Ipc, HandleOfFreedMemoryIsRefused, "M41", kIpc, suite::kWarn, {"ip
   const auto answer = importer.try_answer();
   // A descriptor that is closed already cannot even be fetched, which is a refusal too.
   const bool opened = answer && answer->value("ok", false);
-  expect_true(!opened, "it cannot be opened");
+  expect_true(!opened, "the handle cannot be opened");
 }
 
 // The place of a freed allocation may have been given to another one, which the old handle must not name. A handle of Level
@@ -235,9 +239,10 @@ PROCTOR_CHECK(Ipc, OldHandleDoesNotNameNewMemory, "M41", kIpc, suite::kWarn,
       expect_true(!(answer && answer->value("ok", false)), "a handle of freed memory is refused");
     }
     Helper importer("import_memory", {token, std::to_string(kSharedBytes)});
-    expect_true(importer.answer().at("ok").get<bool>(), "the new one opens");
+    expect_true(importer.answer().at("ok").get<bool>(), "the new handle opens");
     importer.order("read " + std::to_string(20 + round));
-    expect_true(importer.answer().at("same").get<bool>(), "and has the contents of the new memory");
+    expect_true(importer.answer().at("same").get<bool>(),
+                "the opened memory has the contents of the new memory");
     importer.kill();
     memory.try_free().or_throw();
     old = {token};
@@ -257,12 +262,15 @@ PROCTOR_CHECK(Ipc, TwoProcessesShareWithTheFirst, "M41", kIpc, kGate, {"ipc.stal
     return helper.answer().at("same").get<bool>();
   };
   expect_true(first.answer().at("ok").get<bool>() && second.answer().at("ok").get<bool>(),
-              "both can open it");
-  expect_true(said(first, "read 30") && said(second, "read 30"), "both read what the exporter wrote");
-  expect_true(said(first, "write 31") && said(second, "read 31"), "one reads what the other one wrote");
-  step("then that the first one ends, which closes its own");
+              "both processes can open the memory");
+  expect_true(said(first, "read 30") && said(second, "read 30"),
+              "both processes read the bytes of the exporter");
+  expect_true(said(first, "write 31") && said(second, "read 31"),
+              "one process reads the bytes of the other one");
+  step("then the end of the first one, which closes its mapping");
   first.finish();
-  expect_true(said(second, "read 31") && said(second, "write 32"), "the other one still has it");
+  expect_true(said(second, "read 31") && said(second, "write 32"),
+              "the other process can still read and write the memory");
   expect_bytes("memory of the exporter", noise(kSharedBytes, 32),
                read_bytes(queue, context, memory.data(), kSharedBytes), context.device());
 }
@@ -281,13 +289,13 @@ PROCTOR_CHECK(Ipc, OpenedMemoryTakesNone, "M41", kIpc, suite::kWarn, {"sysman.me
   for (const char* when : {"opened", "closed"})
     expect_true(
         told_at(when) + kFreeSlack >= told_at("before") && told_at("before") + kFreeSlack >= told_at(when),
-        std::string("what is free, when it is ") + when + ": " + std::to_string(told_at(when)) +
-            " as before, which was " + std::to_string(told_at("before")));
+        std::string("free memory when it is ") + when + ": " + std::to_string(told_at(when)) +
+            " is as before, when it was " + std::to_string(told_at("before")));
   importer.finish();
   const std::uint64_t after = context.device().memory().free;
-  expect_true(
-      after + kFreeSlack >= before && before + kFreeSlack >= after,
-      "what is free for the first process: " + std::to_string(after) + ", and was " + std::to_string(before));
+  expect_true(after + kFreeSlack >= before && before + kFreeSlack >= after,
+              "free memory of the first process is as before: " + std::to_string(after) + ", before " +
+                  std::to_string(before));
 }
 
 }  // namespace proctor::accel

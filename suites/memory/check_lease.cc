@@ -27,7 +27,7 @@ PROCTOR_CHECK(Lease, IsWhatTheProcessSees, "V50", kMasks, kGate, .faults = {"vis
   need(!Device::list().empty(), "no_device");
   const char* const lease = std::getenv(child::kDevicesVariable);
   const char* const pool = std::getenv(child::kPoolVariable);
-  suite::expect_same("what differs from the lease", "",
+  suite::expect_same("differences from the lease", "",
                      suite::difference_from_lease(lease != nullptr ? lease : "[]",
                                                   pool != nullptr ? pool : "[]", identify_visible));
 }
@@ -84,15 +84,14 @@ PROCTOR_CHECK(Hidden, MemoryLiesOnTheVisibleDevice, "V45", kGuide, kGate,
   const auto during = free_of(devices);
   const auto is_it = [&](const Device& device) { return device.properties().uuid == uuid; };
   expect_true(std::count_if(devices.begin(), devices.end(), is_it) == 1,
-              "it is one of this process's devices");
+              "the device is one of this process's devices");
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const bool visible = is_it(devices[i]);
     const std::string what = describe(devices[i]) + " has ";
     if (visible) {
-      expect_true(during[i] + kHeld <= before[i] + kFreeSlack,
-                  what + "320 MiB less, and is the one that is visible");
+      expect_true(during[i] + kHeld <= before[i] + kFreeSlack, what + "320 MiB less, and is visible");
     } else {
-      expect_true(during[i] + kFreeSlack >= before[i], what + "what it had, and is hidden");
+      expect_true(during[i] + kFreeSlack >= before[i], what + "as much as before, and is hidden");
     }
   }
   holder.finish();

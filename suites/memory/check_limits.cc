@@ -118,8 +118,8 @@ bool expect_clean_end(const std::string& limit) {
   const auto code = answer.at("status").get<std::string>();
   const bool refused = answer.at("refused").get<bool>();
   expect_true(!refused || answer.at("out_of_memory").get<bool>(),
-              "a refusal says out of memory, it says " + code);
-  expect_true(answer.at("kept").get<bool>(), "what was had before keeps its bytes");
+              "the refusal is an out-of-memory error, got " + code);
+  expect_true(answer.at("kept").get<bool>(), "memory from before the refusal keeps its bytes");
   expect_true(answer.at("works").get<bool>(), "a small piece works afterwards");
   return refused;
 }
@@ -153,13 +153,13 @@ PROCTOR_CHECK(Limit, MoreSharedMemoryThanTheDeviceHas, "M36", kOvercommit, kGate
   const std::uint64_t wanted = available_memory(context.device()) / 4 * 5;
   const std::uint64_t piece = std::min(context.device().properties().largest_allocation, wanted / 16);
   need(suite::on_simgpu() || wanted < available_host_memory() / 2, "needs:host_memory");
-  step("given shared memory of five quarters of what is free, in pieces of " + std::to_string(piece));
+  step("given shared memory of five quarters of the free memory, in pieces of " + std::to_string(piece));
   Pieces pieces;
   pieces.take(context, MemoryKind::kShared, piece, wanted / piece);
   suite::measure("memory.shared_reachable", static_cast<double>(pieces.buffers.size() * piece), "B");
   expect_true(pieces.status.ok() || pieces.status.out_of_memory(),
-              "a refusal says out of memory, it says " + pieces.status.name());
-  expect_true(!pieces.buffers.empty(), "some of it can be had");
+              "the refusal is an out-of-memory error, got " + pieces.status.name());
+  expect_true(!pieces.buffers.empty(), "at least one piece is allocated");
   expect_true(pieces.kept(), "every piece keeps its bytes");
 }
 
@@ -280,7 +280,8 @@ PROCTOR_CHECK(Large, FillsOfEveryLength, "M47", kRelaxed, kGate,
     const auto pattern = std::byte{0xa5};
     queue.fill(filled.data(), {&pattern, 1}, bytes);
     queue.synchronize();
-    filled.expect("what is filled", [&](std::uint64_t) { return std::vector<std::byte>(1024, pattern); });
+    filled.expect("bytes that are filled",
+                  [&](std::uint64_t) { return std::vector<std::byte>(1024, pattern); });
   });
 }
 
@@ -293,7 +294,7 @@ PROCTOR_CHECK(Large, CopiesOfEveryLength, "M47", kRelaxed, kGate, .faults = {"co
     const LongBuffer from(queue, context, bytes, 1), to(queue, context, bytes, 2);
     queue.copy(to.data(), from.data(), bytes);
     queue.synchronize();
-    to.expect("what is copied", [&](std::uint64_t offset) { return from.before(offset); });
+    to.expect("bytes that are copied", [&](std::uint64_t offset) { return from.before(offset); });
   });
 }
 

@@ -49,7 +49,7 @@ PROCTOR_CHECK(Managed, AdviceKeepsTheBytes, "M37", kAdvise, kGate, {"copy.prefet
   need_concurrent_access(context);
   const auto sent = noise(8192, 2);
   std::copy(sent.begin(), sent.end(), buffer.data());
-  step("given each advice, set and taken back");
+  step("given each advice, set and unset");
   constexpr cudaMemoryAdvise kAll[] = {cudaMemAdviseSetReadMostly,        cudaMemAdviseUnsetReadMostly,
                                        cudaMemAdviseSetPreferredLocation, cudaMemAdviseUnsetPreferredLocation,
                                        cudaMemAdviseSetAccessedBy,        cudaMemAdviseUnsetAccessedBy};
@@ -102,7 +102,7 @@ PROCTOR_CHECK(Managed, HintsAreForWholeRangesOfIt, "M37",
     for (const auto advice : {cudaMemAdviseSetReadMostly, cudaMemAdviseUnsetAccessedBy})
       expect_status(expected, try_advise(range.begin, range.bytes, advice, device));
   }
-  step("given devices that there are not, for advice that is about a device and advice that is not");
+  step("given devices that do not exist, for advice with and without a device");
   for (const int place : {99, -7}) {
     suite::expect_true(!try_prefetch(managed.data(), kBytes, place, native(queue)).ok(),
                        "nothing is prefetched to " + place_name(place));
@@ -136,7 +136,7 @@ PROCTOR_CHECK(Managed, PlacesAreHostAndDevices, "M37",
     place.id = id;
     return CUDA_CALL(cudaMemPrefetchAsync, managed.data(), managed.bytes(), place, flags, native(queue));
   };
-  step("given a device, the host and what is no place, and flags that do not exist");
+  step("given a device, the host, an invalid place, and flags that do not exist");
   const int device = native(context.device());
   expect_status(kSuccess, prefetch(cudaMemLocationTypeDevice, device, 0));
   expect_status(kSuccess, prefetch(cudaMemLocationTypeHost, 0, 0));
@@ -198,7 +198,7 @@ PROCTOR_CHECK(Managed, EitherAttachmentIsUsable, "M35", "CUDA Runtime API, cudaM
     std::vector<std::uint32_t> got(64);
     std::copy_n(static_cast<const std::uint32_t*>(memory), got.size(), got.begin());
     CUDA_CALL(cudaFree, memory).or_throw();
-    expect_words("what the host sees", std::vector<std::uint32_t>(64, 7), got, context.device());
+    expect_words("words that the host reads", std::vector<std::uint32_t>(64, 7), got, context.device());
   }
 }
 

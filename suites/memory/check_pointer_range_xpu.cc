@@ -147,17 +147,17 @@ PROCTOR_CHECK(Pointer, PropertiesAreWrittenWhole, "M42",
     if (kind == MemoryKind::kShared && !context.device().properties().shared_memory) continue;
     const Buffer buffer(context, {.kind = kind, .bytes = 70'000});
     step(std::string("given ") + to_string(kind) +
-         " memory, and other bytes in the structures before each call");
+         " memory, with different bytes in the structures before each call");
     const auto first = properties_of(context, buffer.data(), 0x55);
     const auto second = properties_of(context, buffer.data() + 69'999, 0xaa);
-    expect_same("what is told of the last byte, as of the first", text_of(first), text_of(second));
+    expect_same("properties of the last byte, compared with the first", text_of(first), text_of(second));
     const std::uint64_t page = first.properties.pageSize;
-    expect_true(page >= 4096 && (page & (page - 1)) == 0, "its pages are a power of two of at least 4096");
+    expect_true(page >= 4096 && (page & (page - 1)) == 0, "the page size is a power of two of at least 4096");
     expect_same("device", kind == MemoryKind::kHost ? "none" : "the context's",
                 first.device == nullptr                    ? "none"
                 : first.device == native(context.device()) ? "the context's"
                                                            : "another");
-    step("given no place for the device");
+    step("given a null pointer for the device");
     ze_memory_allocation_properties_t alone = first.properties;
     expect_status(kSuccess,
                   ZE_CALL(zeMemGetAllocProperties, native(context), buffer.data(), &alone, nullptr));

@@ -97,7 +97,7 @@ PROCTOR_CHECK(Pool, MemoryIsUsableInItsStream, "M38", kOrder, kGate,
   queue.copy(got.data(), memory, got.size());
   free(queue, memory);
   queue.synchronize();
-  expect_bytes("what was copied there and back", sent, got, context.device());
+  expect_bytes("bytes that were copied there and back", sent, got, context.device());
 }
 
 PROCTOR_CHECK(Pool, LiveMemoryIsNotShared, "M38", kOrder, kGate, {"alloc.double_use"}) {
@@ -175,7 +175,7 @@ PROCTOR_CHECK(Pool, OtherStreamGetsFreedMemoryAfterTheFree, "M38", kOrder, kGate
   first.synchronize();
   free(second, other);
   second.synchronize();
-  expect_bytes("what the first stream read", std::vector(kBytes, std::byte{0x11}),
+  expect_bytes("bytes that the first stream read", std::vector(kBytes, std::byte{0x11}),
                {seen.data(), seen.bytes()}, context.device());
 }
 
@@ -187,8 +187,7 @@ PROCTOR_CHECK(Pool, TrimGivesMemoryBack, "M39", kTrim, kGate, {"alloc.trim_ignor
   queue.synchronize();
   free(queue, pool.allocate(queue, kBytes));
   queue.synchronize();
-  expect_true(pool.get(cudaMemPoolAttrReservedMemCurrent) >= kBytes,
-              "the pool keeps what it is told to keep");
+  expect_true(pool.get(cudaMemPoolAttrReservedMemCurrent) >= kBytes, "the pool keeps the configured amount");
   step("given a trim to nothing");
   pool.trim_to(0);
   expect_same("bytes that the pool still holds", "0",
@@ -208,9 +207,9 @@ PROCTOR_CHECK(Pool, UseIsCounted, "M39", "CUDA Runtime API, cudaMemPoolAttrUsedM
   free(queue, first);
   queue.synchronize();
   const std::uint64_t one = pool.get(cudaMemPoolAttrUsedMemCurrent);
-  expect_true(both >= 2 * kBytes, "two pieces are in use, the pool says " + std::to_string(both));
+  expect_true(both >= 2 * kBytes, "two pieces are in use, the pool reports " + std::to_string(both));
   expect_same("bytes in use after the free", std::to_string(both / 2), std::to_string(one));
-  expect_same("most bytes that ever were", std::to_string(both),
+  expect_same("the high mark of bytes in use", std::to_string(both),
               std::to_string(pool.get(cudaMemPoolAttrUsedMemHigh)));
   free(queue, second);
   queue.synchronize();
@@ -282,17 +281,19 @@ PROCTOR_CHECK(Pool, TrimKeepsWhatItIsTold, "M39", kTrim, kGate,
   }
   for (const std::uint64_t keep : {both / 2 + 1, both / 2}) {
     pool.trim_to(keep);
-    expect_true(reserved(pool) >= keep, "after a trim to " + std::to_string(keep) +
-                                            " as much is reserved: " + std::to_string(reserved(pool)));
+    expect_true(reserved(pool) >= keep,
+                "after a trim to " + std::to_string(keep) +
+                    " at least as many bytes are reserved: " + std::to_string(reserved(pool)));
   }
-  expect_true(reserved(pool) < both, "of two pieces one goes");
+  expect_true(reserved(pool) < both, "the pool releases one of two pieces");
   step("given a piece in use beside a free one, and a trim to nothing");
   std::byte* const live = pool.allocate(queue, kPiece);
   free(queue, pool.allocate(queue, kPiece));
   const auto sent = noise(4096, 1);
   write(queue, context, live + kPiece - sent.size(), sent);
   pool.trim_to(0);
-  expect_true(reserved(pool) >= kPiece && reserved(pool) < 2 * kPiece, "what is used stays, the rest goes");
+  expect_true(reserved(pool) >= kPiece && reserved(pool) < 2 * kPiece,
+              "the used piece stays, and the free one is released");
   expect_bytes("the piece in use", sent, read_bytes(queue, context, live + kPiece - sent.size(), sent.size()),
                context.device());
   free(queue, live);
@@ -339,7 +340,7 @@ PROCTOR_CHECK(Pool, TrimLeavesWhatQueuedWorkUses, "M38", kOrder, kGate,
   pool.trim_to(0);
   latch.open();
   queue.synchronize();
-  expect_bytes("what was read", sent, {seen.data(), seen.bytes()}, context.device());
+  expect_bytes("bytes that were read", sent, {seen.data(), seen.bytes()}, context.device());
 }
 
 PROCTOR_CHECK(Pool, AttributesAreToldAsTheyWereSet, "M39", "CUDA Runtime API, cudaMemPoolSetAttribute", kGate,
@@ -368,7 +369,7 @@ PROCTOR_CHECK(Pool, AttributesAreToldAsTheyWereSet, "M39", "CUDA Runtime API, cu
     expect_same("the threshold", std::to_string(bytes),
                 std::to_string(pool.get(cudaMemPoolAttrReleaseThreshold)));
   }
-  step("given what can only be read, and high marks that are set to something else than 0");
+  step("given attributes that are read-only, and high marks that are set to another value than 0");
   for (const auto attribute : {cudaMemPoolAttrReservedMemCurrent, cudaMemPoolAttrUsedMemCurrent})
     expect_status("cudaErrorInvalidValue", pool.try_set(attribute, std::uint64_t{0}));
   for (const auto attribute : {cudaMemPoolAttrReservedMemHigh, cudaMemPoolAttrUsedMemHigh})
@@ -385,15 +386,15 @@ PROCTOR_CHECK(Pool, HighMarksAreKeptUntilTheyAreSetBack, "M39",
   leave_two_pieces(pool, queue);
   pool.trim_to(0);
   const auto high = [&](cudaMemPoolAttr attribute) { return pool.get(attribute); };
-  step("given two pieces that are gone, and one after the high marks are set back");
-  expect_true(high(cudaMemPoolAttrReservedMemHigh) >= 2 * kPiece, "both were reserved at once");
-  expect_true(high(cudaMemPoolAttrUsedMemHigh) >= 2 * kPiece, "both were used at once");
+  step("given two released pieces, and one after the high marks are reset");
+  expect_true(high(cudaMemPoolAttrReservedMemHigh) >= 2 * kPiece, "both pieces were reserved at once");
+  expect_true(high(cudaMemPoolAttrUsedMemHigh) >= 2 * kPiece, "both pieces were used at once");
   for (const auto& [set_back, stays] :
        {std::pair(cudaMemPoolAttrReservedMemHigh, cudaMemPoolAttrUsedMemHigh),
         std::pair(cudaMemPoolAttrUsedMemHigh, cudaMemPoolAttrReservedMemHigh)}) {
     const std::uint64_t other = high(stays);
     pool.try_set(set_back, std::uint64_t{0}).or_throw();
-    expect_true(high(set_back) < 2 * kPiece, "the mark is set back, to " + std::to_string(high(set_back)));
+    expect_true(high(set_back) < 2 * kPiece, "the mark is reset, to " + std::to_string(high(set_back)));
     expect_same("the other mark", std::to_string(other), std::to_string(high(stays)));
   }
   std::byte* const one = pool.allocate(queue, kPiece);
@@ -427,7 +428,7 @@ PROCTOR_CHECK(
                 "no fewer bytes were reserved " + when + " than before it, " + std::to_string(most_reserved));
     most_reserved = told;
   };
-  for (const char* round : {"at first", "after the marks are set back"}) {
+  for (const char* round : {"at first", "after the marks are reset"}) {
     step(std::string("given pieces that come and go, ") + round);
     std::byte* const first = pool.allocate(queue, kPiece);
     std::byte* const second = pool.allocate(queue, 2 * kPiece);
@@ -522,7 +523,7 @@ PROCTOR_CHECK(Pool, MemoryOutlivesItsPool, "M38", "CUDA Runtime API, cudaMemPool
   free(queue, memory);
   queue.synchronize();
   expect_returned(context.device(), before);
-  step("given a pool that is destroyed while it keeps two times 160 MiB that nobody uses");
+  step("given a pool that is destroyed while it keeps two times 160 MiB of unused memory");
   Pool another(context);
   another.keep_everything();
   std::byte* const half = another.allocate(queue, kHeld / 2);
@@ -572,7 +573,7 @@ PROCTOR_CHECK(Pool, LargestSizeHolds, "M38", "CUDA Runtime API, cudaMemPoolProps
   need_memory(context.device(), 4 * kPiece);
   const Pool pool(context, 2 * kPiece);
   std::array<std::byte*, 3> pieces{};
-  step("given a pool of at most two pieces, of which three are asked for");
+  step("given a pool of at most two pieces, and three allocations");
   expect_status(kSuccess, pool.try_allocate(queue, kPiece, &pieces[0]));
   expect_status(kSuccess, pool.try_allocate(queue, kPiece, &pieces[1]));
   expect_status("cudaErrorMemoryAllocation", pool.try_allocate(queue, kPiece, &pieces[2]));
@@ -627,9 +628,9 @@ PROCTOR_CHECK(Pool, PeersHaveTheAccessThatTheyAreGiven, "M38",
   use(devices[1]);
   there.launch(Kernel(module, "copy"), cover(4096, 64), arguments(memory, to, 4096u));
   there.synchronize();
-  expect_transfer("what its kernel read", sent, read_bytes(there, second, to.data(), sent.size()), devices[0],
-                  devices[1]);
-  step("given that it is taken away, and the pool of one device as that of another");
+  expect_transfer("bytes that its kernel read", sent, read_bytes(there, second, to.data(), sent.size()),
+                  devices[0], devices[1]);
+  step("given that the access is revoked, and the pool of one device as that of another");
   expect_status(kSuccess, try_allow(pool, devices[1], cudaMemAccessFlagsProtNone));
   expect_same("access of the other one", "none", access_of(pool, devices[1]));
   expect_same("access of its own device", "read and write", access_of(pool, devices[0]));

@@ -169,7 +169,7 @@ constexpr BadCall kBadCalls[] = {
        return CUDA_CALL(cudaMemcpy2DAsync, v.host.data(), 64, v.memory.data(), 64, 48, 4,
                         no_such<cudaMemcpyKind>(), v.stream);
      }},
-    {"cudaMemcpy3D", "what to copy is null", cudaErrorInvalidValue,
+    {"cudaMemcpy3D", "the description of the copy is null", cudaErrorInvalidValue,
      [](Victim&) { return CUDA_CALL(cudaMemcpy3D, nullptr); }},
     {"cudaMemcpy3D", "a row is longer than the pitch of the source", cudaErrorInvalidPitchValue,
      [](Victim& v) {
@@ -189,7 +189,7 @@ constexpr BadCall kBadCalls[] = {
        what.kind = no_such<cudaMemcpyKind>();
        return CUDA_CALL(cudaMemcpy3D, &what);
      }},
-    {"cudaMemcpy3DAsync", "what to copy is null", cudaErrorInvalidValue,
+    {"cudaMemcpy3DAsync", "the description of the copy is null", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaMemcpy3DAsync, nullptr, v.stream); }},
     {"cudaMemset", "the pointer is null", cudaErrorInvalidValue,
      [](Victim&) { return CUDA_CALL(cudaMemset, nullptr, 0, 64); }},
@@ -223,17 +223,17 @@ constexpr BadCall kBadCalls[] = {
      [](Victim& v) {
        return CUDA_CALL(cudaHostGetDevicePointer, static_cast<void**>(nullptr), v.host.data(), 0);
      }},
-    {"cudaHostGetDevicePointer", "the memory is no pinned memory", cudaErrorInvalidValue,
+    {"cudaHostGetDevicePointer", "the memory is not pinned", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, &v.on_the_stack, 0); }},
     {"cudaHostGetDevicePointer", "the memory is free already", cudaErrorInvalidValue,
      [](Victim& v) {
        return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, freed(v, MemoryKind::kHost), 0);
      }},
-    {"cudaHostGetDevicePointer", "the memory is registered no more", cudaErrorInvalidValue,
+    {"cudaHostGetDevicePointer", "the memory is no longer registered", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, unregistered(), 0); }},
     {"cudaHostGetDevicePointer", "a flag does not exist", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaHostGetDevicePointer, &v.pointer, v.host.data(), kNoSuchFlag); }},
-    {"cudaHostGetFlags", "the memory is no pinned memory", cudaErrorInvalidValue,
+    {"cudaHostGetFlags", "the memory is not pinned", cudaErrorInvalidValue,
      [](Victim& v) {
        unsigned flags = 0;
        return CUDA_CALL(cudaHostGetFlags, &flags, &v.on_the_stack);
@@ -324,11 +324,11 @@ constexpr BadCall kBadCalls[] = {
        cudaMemPool_t pool = nullptr;
        return CUDA_CALL(cudaMemPoolCreate, &pool, nullptr);
      }},
-    {"cudaMemPoolCreate", "its memory is of no kind", cudaErrorInvalidValue,
+    {"cudaMemPoolCreate", "the kind of its memory does not exist", cudaErrorInvalidValue,
      [](Victim& v) {
        return create_pool(v, [](cudaMemPoolProps& p) { p.allocType = cudaMemAllocationTypeInvalid; });
      }},
-    {"cudaMemPoolCreate", "its memory is nowhere", cudaErrorInvalidValue,
+    {"cudaMemPoolCreate", "the place of its memory does not exist", cudaErrorInvalidValue,
      [](Victim& v) {
        return create_pool(v, [](cudaMemPoolProps& p) { p.location.type = cudaMemLocationTypeInvalid; });
      }},
@@ -341,7 +341,7 @@ constexpr BadCall kBadCalls[] = {
        const cudaMemAccessDesc wish{place_of(v), cudaMemAccessFlagsProtReadWrite};
        return CUDA_CALL(cudaMemPoolSetAccess, nullptr, &wish, 1);
      }},
-    {"cudaMemPoolGetAccess", "the place that is asked about is null", cudaErrorInvalidValue,
+    {"cudaMemPoolGetAccess", "the queried place is null", cudaErrorInvalidValue,
      [](Victim& v) {
        cudaMemAccessFlags flags{};
        return CUDA_CALL(cudaMemPoolGetAccess, &flags, default_pool(v), nullptr);
@@ -358,7 +358,7 @@ constexpr BadCall kBadCalls[] = {
     {"cudaDeviceSetMemPool", "there is no such device", cudaErrorInvalidValue,
      [](Victim& v) { return CUDA_CALL(cudaDeviceSetMemPool, -1, default_pool(v)); }},
 
-    {"cudaMemPrefetchAsync", "the memory is no managed memory", cudaErrorInvalidValue,
+    {"cudaMemPrefetchAsync", "the memory is not managed", cudaErrorInvalidValue,
      [](Victim& v) {
        return try_prefetch(v.memory.data(), v.memory.bytes(), native(v.context.device()), v.stream);
      }},
@@ -367,7 +367,7 @@ constexpr BadCall kBadCalls[] = {
        const Buffer managed = shared_memory(v.context, 4096);
        return try_advise(managed.data(), 4096, no_such<cudaMemoryAdvise>(), native(v.context.device()));
      }},
-    {"cudaMemPrefetchAsync", "the range ends behind the memory", cudaErrorInvalidValue,
+    {"cudaMemPrefetchAsync", "the range ends after the memory", cudaErrorInvalidValue,
      [](Victim& v) {
        const Buffer managed = shared_memory(v.context, 4 << 20);
        return try_prefetch(managed.data() + 1, managed.bytes() + (4 << 20), native(v.context.device()),
@@ -378,7 +378,7 @@ constexpr BadCall kBadCalls[] = {
        const Buffer managed = shared_memory(v.context, 4096);
        return try_prefetch(managed.data(), managed.bytes(), 99, v.stream);
      }},
-    {"cudaMemAdvise", "the memory is no managed memory", cudaErrorInvalidValue,
+    {"cudaMemAdvise", "the memory is not managed", cudaErrorInvalidValue,
      [](Victim& v) {
        return try_advise(v.memory.data(), v.memory.bytes(), cudaMemAdviseSetReadMostly,
                          native(v.context.device()));

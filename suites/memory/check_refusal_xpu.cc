@@ -134,7 +134,7 @@ constexpr BadCall kBadCalls[] = {
        return ZE_CALL(zeCommandListAppendMemoryCopy, v.list, v.memory.data(), nullptr, 64, nullptr, 0,
                       nullptr);
      }},
-    {"zeCommandListAppendMemoryCopy", "one event to wait for is said to be at null", kInvalidSize,
+    {"zeCommandListAppendMemoryCopy", "the list of one event to wait for is null", kInvalidSize,
      [](Victim& v) {
        return ZE_CALL(zeCommandListAppendMemoryCopy, v.list, v.memory.data(), v.memory.data() + 64, 64,
                       nullptr, 1, nullptr);
@@ -149,7 +149,7 @@ constexpr BadCall kBadCalls[] = {
        return ZE_CALL(zeCommandListAppendMemoryFill, v.list, v.memory.data(), nullptr, 4, 64, nullptr, 0,
                       nullptr);
      }},
-    {"zeCommandListAppendMemoryFill", "one event to wait for is said to be at null", kInvalidSize,
+    {"zeCommandListAppendMemoryFill", "the list of one event to wait for is null", kInvalidSize,
      [](Victim& v) {
        return ZE_CALL(zeCommandListAppendMemoryFill, v.list, v.memory.data(), &kPattern, 4, 64, nullptr, 1,
                       nullptr);

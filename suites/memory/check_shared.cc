@@ -31,7 +31,7 @@ void expect_transformed(const Context& context, const Buffer& from, const Buffer
   std::copy(sent.begin(), sent.end(), from.as<std::uint32_t>().begin());
   queue.launch(kernel, cover(1000, 64), arguments(from, to, 5u, 1000u));
   queue.synchronize();
-  expect_words("what the host reads", transformed(sent, 5), to.as<std::uint32_t>(), context.device());
+  expect_words("words that the host reads", transformed(sent, 5), to.as<std::uint32_t>(), context.device());
 }
 
 }  // namespace

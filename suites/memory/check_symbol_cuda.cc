@@ -220,7 +220,7 @@ PROCTOR_CHECK(Symbol, NothingLiesBeyondItsEnd, "K08", kSymbols, kGate,
   const Queue queue(context);
   const Symbol symbol(context);
   std::size_t told = 0;
-  step("given the size of a variable, and parts that do not lie in it");
+  step("given the size of a variable, and parts outside of it");
   expect_status(kSuccess, CUDA_CALL(cudaGetSymbolSize, &told, symbol.host()));
   expect_same("its size", std::to_string(Symbol::kBytes), std::to_string(told));
   std::vector<std::byte> bytes(Symbol::kBytes + 1);
@@ -244,12 +244,12 @@ PROCTOR_CHECK(Symbol, IsWhereItSaysItIs, "K08", "CUDA Runtime API, cudaGetSymbol
   expect_status(kSuccess, CUDA_CALL(cudaGetSymbolSize, &bytes, symbol.host()));
   expect_same("its size", std::to_string(Symbol::kBytes), std::to_string(bytes));
   expect_same("its kind", "device", to_string(pointer_info(context, address).kind));
-  expect_bytes("what lies there", Symbol::initial(), read_bytes(queue, context, address, Symbol::kBytes),
+  expect_bytes("bytes at the address", Symbol::initial(), read_bytes(queue, context, address, Symbol::kBytes),
                context.device());
   const auto sent = noise(Symbol::kBytes, 1);
   to_symbol(symbol, sent, 0, Way::kAtOnce, queue).or_throw();
   CUDA_CALL(cudaDeviceSynchronize).or_throw();
-  expect_bytes("what lies there when it was written by its name", sent,
+  expect_bytes("bytes at the address after a write by name", sent,
                read_bytes(queue, context, address, Symbol::kBytes), context.device());
   to_symbol(symbol, Symbol::initial(), 0, Way::kAtOnce, queue).or_throw();
 }
@@ -285,9 +285,9 @@ PROCTOR_CHECK(Symbol, DirectionsAreThoseThatThereAre, "K08",
       from(back.data(), between(cudaMemcpyDeviceToDevice), asynchronous).or_throw();
       from(got.data(), between(cudaMemcpyDeviceToHost), asynchronous).or_throw();
       CUDA_CALL(cudaDeviceSynchronize).or_throw();
-      expect_bytes("what the host read", sent, got, context.device());
-      expect_bytes("what the device read", sent, read_bytes(queue, context, back.data(), Symbol::kBytes),
-                   context.device());
+      expect_bytes("bytes that the host read", sent, got, context.device());
+      expect_bytes("bytes that the device read", sent,
+                   read_bytes(queue, context, back.data(), Symbol::kBytes), context.device());
     }
     step("given directions that lead elsewhere");
     std::vector<std::byte> here(Symbol::kBytes);
@@ -315,16 +315,16 @@ PROCTOR_CHECK(Symbol, SynchronousCopiesAreDone, "M26", "CUDA Runtime API, API sy
     latch.hold(way == Way::kAtOnce ? cudaStreamLegacy : cudaStreamPerThread);
     const Later later(latch);
     transfer(way).or_throw();
-    expect_same("what the kernel said when the call returned (1: it was done)", "1",
+    expect_same("the state of the kernel when the call returned (1: done)", "1",
                 std::to_string(latch.done()));
   };
   for (const Way way : {Way::kAtOnce, Way::kAtOncePerThread}) {
-    step("given a variable that is written and read behind kernels that are released a little later");
+    step("given a variable that is written and read after kernels that the host releases later");
     expect_done_after(way, [&](Way now) {
       return to_symbol(symbol, {pinned.data(), sent.size()}, 0, now, queue);
     });
     expect_done_after(way, [&](Way now) { return from_symbol(got, symbol, 0, now, queue); });
-    expect_bytes("what was read", sent, got, context.device());
+    expect_bytes("bytes that were read", sent, got, context.device());
   }
   to_symbol(symbol, Symbol::initial(), 0, Way::kAtOnce, queue).or_throw();
 }
@@ -352,7 +352,8 @@ PROCTOR_CHECK(Symbol, AsynchronousCopiesDoNotWait, "M28", "CUDA Runtime API, API
   expect_status(kNotReady, CUDA_CALL(cudaStreamQuery, native(queue)));
   latch.open();
   queue.synchronize();
-  expect_bytes("what was read", sent, {host.data() + Symbol::kBytes, Symbol::kBytes}, context.device());
+  expect_bytes("bytes that were read", sent, {host.data() + Symbol::kBytes, Symbol::kBytes},
+               context.device());
   to_symbol(symbol, Symbol::initial(), 0, Way::kAtOnce, queue).or_throw();
 }
 
@@ -385,7 +386,7 @@ PROCTOR_CHECK(Symbol, IsNewAfterAReset, "K48", "CUDA Runtime API, cudaDeviceRese
   suite::Helper helper("reset_a_variable");
   const auto answer = helper.answer();
   expect_same("the variable before it", "written", answer.at("before").get<std::string>());
-  expect_same("the reset answers", kSuccess, answer.at("reset").get<std::string>());
+  expect_same("the result of the reset", kSuccess, answer.at("reset").get<std::string>());
   expect_same("the variable after it", "initial", answer.at("after").get<std::string>());
 }
 
@@ -396,7 +397,7 @@ PROCTOR_CHECK(Symbol, IsUnknownAfterItsImage, "K08", "CUDA Runtime API, cudaErro
   Function function(context);
   std::size_t bytes = 0;
   cudaFuncAttributes attributes{};
-  step("given a variable and a kernel whose images are registered, and are no more");
+  step("given a variable and a kernel whose images are registered, and then unregistered");
   expect_status(kSuccess, CUDA_CALL(cudaGetSymbolSize, &bytes, symbol.host()));
   expect_status(kSuccess, CUDA_CALL(cudaFuncGetAttributes, &attributes, function.host()));
   symbol.unregister();
@@ -426,7 +427,7 @@ void expect_fills(const Context& context, std::uint32_t value, const Launch& lau
   CUDA_CALL(cudaDeviceSynchronize).or_throw();
   auto expected = std::vector<std::uint32_t>(kWords, value);
   expected.push_back(0);
-  expect_words("what the kernel wrote", expected, read_as<std::uint32_t>(queue, context, words),
+  expect_words("words that the kernel wrote", expected, read_as<std::uint32_t>(queue, context, words),
                context.device());
 }
 
@@ -445,14 +446,14 @@ PROCTOR_CHECK(Function, IsLaunchedByItsAddress, "K16", kTriple, kGate,
   cudaKernel_t first = nullptr, second = nullptr;
   CUDA_CALL(cudaGetKernel, &first, function.host()).or_throw();
   CUDA_CALL(cudaGetKernel, &second, function.host()).or_throw();
-  suite::expect_true(first != nullptr && first == second, "it is the same handle");
+  suite::expect_true(first != nullptr && first == second, "the handle is the same");
   expect_fills(context, 8, [&](void** arguments, cudaStream_t stream) {
     CUDA_CALL(cudaLaunchKernel, static_cast<const void*>(first), kGrid, kBlock, arguments, 0, stream)
         .or_throw();
   });
   step("given it as compiled code launches it");
   CUDA_CALL(__cudaGetKernel, &second, function.host()).or_throw();
-  suite::expect_true(first == second, "it is the same handle");
+  suite::expect_true(first == second, "the handle is the same");
   expect_fills(context, 9, [&](void** arguments, cudaStream_t stream) {
     CUDA_CALL(__cudaLaunchKernel, second, kGrid, kBlock, arguments, 0, stream).or_throw();
   });
@@ -494,7 +495,7 @@ PROCTOR_CHECK(Function, UnknownAddressIsNone, "K12", kTriple, kGate,
   const Function function(context);
   const int on_the_stack = 0;
   cudaKernel_t kernel = nullptr;
-  step("given an address that is no kernel, and no place for the answer");
+  step("given an address that is not a kernel, and a null pointer for the result");
   expect_status("cudaErrorInvalidDeviceFunction",
                 CUDA_CALL(cudaGetKernel, &kernel, static_cast<const void*>(&on_the_stack)));
   expect_status("cudaErrorInvalidDeviceFunction",
@@ -520,9 +521,9 @@ PROCTOR_CHECK(Function, ConfigurationsAreTakenLastFirst, "K16", kTriple, kGate,
            (stream == nullptr ? "none" : "a stream");
   };
   step("given two configurations, one within the other");
-  expect_same("what pushing the first answers", "0",
+  expect_same("the result of pushing the first", "0",
               std::to_string(__cudaPushCallConfiguration(dim3(1, 2, 3), dim3(4, 5, 6), 7, native(queue))));
-  expect_same("what pushing the second answers", "0",
+  expect_same("the result of pushing the second", "0",
               std::to_string(__cudaPushCallConfiguration(dim3(8), dim3(9), 0, nullptr)));
   expect_same("the second", "8,1,1 9,1,1 0 none", taken());
   expect_same("the first", "1,2,3 4,5,6 7 a stream", taken());
@@ -574,7 +575,7 @@ PROCTOR_CHECK(Symbol, ManagedOneIsSharedWithTheHost, "M35",
   expect_same("its kind", "shared", to_string(pointer_info(context, words).kind));
   void* address = nullptr;
   CUDA_CALL(cudaGetSymbolAddress, &address, words).or_throw();  // so do programs of nvcc name it
-  suite::expect_true(address == words, "its address for the device is that for the host");
+  suite::expect_true(address == words, "device and host have the same address for it");
 }
 
 }  // namespace proctor::accel

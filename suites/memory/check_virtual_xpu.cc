@@ -262,7 +262,7 @@ PROCTOR_CHECK(Virtual, PageSizeIsAPage, "M40", kVirtual, kGate, {"alloc.granular
   step("given the page size of a small range");
   const std::size_t page = page_size(context);
   expect_true(page >= 4096 && (page & (page - 1)) == 0,
-              "it is a power of two of at least 4096, it is " + std::to_string(page));
+              "the page size is a power of two of at least 4096, got " + std::to_string(page));
 }
 
 PROCTOR_CHECK(Virtual, MappedMemoryHoldsItsBytes, "M40", kVirtual, kGate,
@@ -399,7 +399,7 @@ PROCTOR_CHECK(
     expect_status(unsupported, ZE_CALL(zeVirtualMemGetAccessAttribute, native(context), mapping.data(), bytes,
                                        &attribute, &alike));
   }
-  step("given no bytes to reserve, create, map and free, and an offset that is no page's");
+  step("given zero bytes to reserve, create, map and free, and an offset inside a page");
   std::size_t bytes = 0;
   void* reserved = nullptr;
   const Status answer = ZE_CALL(zeVirtualMemReserve, native(context), nullptr, 0, &reserved);
@@ -441,7 +441,7 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryEndsAfterItsMappings, "M40",
   const Status destroyed = ZE_CALL(zePhysicalMemDestroy, native(context), physical);
   expect_status(in_use, destroyed);
   if (destroyed.ok()) return;  // nothing of it may be used again
-  step("given memory that is mapped no more");
+  step("given memory that is no longer mapped");
   expect_status(kSuccess, ZE_CALL(zeVirtualMemUnmap, native(context), pointer, page));
   expect_status(kSuccess, ZE_CALL(zePhysicalMemDestroy, native(context), physical));
   expect_status(kSuccess, ZE_CALL(zeVirtualMemFree, native(context), pointer, page));
@@ -468,7 +468,7 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryLiesWhereItWasAskedFor, "M40",
     description.size = kHeld;
     description.flags = place.flags;
     const std::uint64_t before = context.device().memory().free;
-    step(std::string("given memory that was asked for on ") + place.name);
+    step(std::string("given memory that was requested on ") + place.name);
     ze_physical_mem_handle_t physical = nullptr;
     const Status made =
         ZE_CALL(zePhysicalMemCreate, native(context), native(context.device()), &description, &physical);
@@ -529,7 +529,7 @@ PROCTOR_CHECK(Virtual, MappingTellsWhereItLies, "M40", "Level Zero specification
     expect_same("type of a mapping", std::to_string(ZE_MEMORY_TYPE_DEVICE), std::to_string(told.type));
     bool right = told.device == native(device);
     for (const Device& tile : device.tiles()) right = right || told.device == native(tile);
-    expect_true(right, "its device is the one that it was asked for on");
+    expect_true(right, "the device of the mapping is the requested one");
     expect_same("type of addresses without memory", std::to_string(ZE_MEMORY_TYPE_UNKNOWN),
                 std::to_string(mapping_facts(context, unmapped).type));
     ZE_CALL(zeVirtualMemFree, native(context), unmapped, page).or_throw();
@@ -547,9 +547,9 @@ void expect_enforced(const std::string& how, std::span<const NamedAccess> allowe
       step("given a kernel that would " + how + " page " + page + " of three: " + kAccesses[i].name);
       suite::Helper user("use_mapped_page", {std::to_string(i), page, how});
       const auto answer = access_of(user);
-      expect_true(answer.at("ok").get<bool>() == may, std::string(may ? "it may" : "it may not") +
-                                                          ", and ends with " +
-                                                          answer.at("status").get<std::string>());
+      expect_true(answer.at("ok").get<bool>() == may,
+                  std::string(may ? "the kernel may" : "the kernel may not") + " access it, and ends with " +
+                      answer.at("status").get<std::string>());
     }
   }
 }
@@ -624,9 +624,9 @@ PROCTOR_CHECK(Virtual, AccessIsOfThePartMeant, "M40", kAttribute, suite::kWarn, 
     suite::Helper user("use_part_of_a_mapping", {std::to_string(part.access), part.place, part.how});
     const auto answer = access_of(user);
     expect_true(answer.at("around").get<bool>(), "the pages around it are written");
-    expect_true(answer.at("ok").get<bool>() == part.may, std::string(part.may ? "it may" : "it may not") +
-                                                             ", and ends with " +
-                                                             answer.at("status").get<std::string>());
+    expect_true(answer.at("ok").get<bool>() == part.may,
+                std::string(part.may ? "the kernel may" : "the kernel may not") +
+                    " access it, and ends with " + answer.at("status").get<std::string>());
   }
 }
 
@@ -742,18 +742,18 @@ PROCTOR_CHECK(Virtual, MappingsFitToTheirEdges, "M40", kVirtual, suite::kWarn, {
   const Physical physical(context, 2 * page), second(context, 2 * page), third(context, 2 * page);
   step("given mappings that reach beyond their physical memory");
   expect_refused("three pages of two", range.try_map(0, 3 * page, physical, 0));
-  expect_refused("two pages behind the first of two", range.try_map(0, 2 * page, physical, page));
-  expect_refused("a page behind the last", range.try_map(0, page, physical, 2 * page));
+  expect_refused("two pages after the first of two", range.try_map(0, 2 * page, physical, page));
+  expect_refused("a page after the last", range.try_map(0, page, physical, 2 * page));
   step("given mappings that reach out of their reservation, or begin within a page");
   expect_refused("two pages from the last on", range.try_map(3 * page, 2 * page, physical, 0));
-  expect_refused("a page behind the last", range.try_map(4 * page, page, physical, 0));
+  expect_refused("a page after the last", range.try_map(4 * page, page, physical, 0));
   expect_refused("a page from the middle of one on", range.try_map(page / 2, page, physical, 0));
-  expect_refused("an access to the last page and one behind it",
+  expect_refused("an access to the last page and one after it",
                  ZE_CALL(zeVirtualMemSetAccessAttribute, native(context), range.at(3 * page), 2 * page,
                          ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY));
   step("given a mapping that ends where the reservation and the physical memory end");
   expect_status(kSuccess, range.try_map(2 * page, 2 * page, physical, 0));
-  step("given mappings that it stands in the way of");
+  step("given mappings that overlap it");
   expect_refused("two pages, of which the second is taken", range.try_map(page, 2 * page, physical, 0));
   expect_refused("two pages, which are taken", range.try_map(2 * page, 2 * page, physical, 0));
   expect_refused("a page, which is taken", range.try_map(3 * page, page, physical, 0));
@@ -790,7 +790,7 @@ PROCTOR_CHECK(Virtual, NeighboursDoNotHoldEachOther, "M40", kVirtual, suite::kWa
   Queue queue(context);
   const auto sent = noise(page, 8);
   write(queue, context, second.at(0), sent);
-  expect_bytes("what is mapped in the second", sent, read_bytes(queue, context, second.at(0), page),
+  expect_bytes("bytes of the mapping in the second", sent, read_bytes(queue, context, second.at(0), page),
                context.device());
   step("given that the second is freed with its mapping, which the driver unmaps then");
   expect_status(kSuccess, second.try_free());
@@ -812,13 +812,13 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryIsCountedOnce, "M17",
   const auto expect_taken = [&](std::uint64_t before, std::uint64_t taken) {
     const std::uint64_t fallen = before - std::min(before, free());
     expect_true(fallen + slack >= taken && fallen <= taken + slack,
-                "of " + std::to_string(before) + " bytes " + std::to_string(taken) + " are taken, it is " +
+                "of " + std::to_string(before) + " bytes " + std::to_string(taken) + " are used, got " +
                     std::to_string(fallen));
   };
   const std::uint64_t before = free();
   {
     const Physical physical(context, bytes);
-    step("given physical memory, mapped once and, where that can be, twice, and then nowhere");
+    step("given physical memory, mapped once, twice if the driver supports it, and then not at all");
     {
       const Mapping once(context, physical, 0, bytes);
       Queue queue(context);
@@ -898,11 +898,10 @@ PROCTOR_CHECK(Virtual, HostMemoryIsMappedForBoth, "M40",
   };
   map(0, 2 * page, 0);
   std::copy(first.begin(), first.end(), range.at(0));
-  expect_bytes("what the host wrote, as the device reads it", first,
+  expect_bytes("bytes of the host, read by the device", first,
                read_bytes(queue, context, range.at(0), 2 * page), context.device());
   write(queue, context, range.at(page), second);
-  expect_bytes("what the device wrote, as the host reads it", together, {range.at(0), 2 * page},
-               context.device());
+  expect_bytes("bytes of the device, read by the host", together, {range.at(0), 2 * page}, context.device());
   expect_same("its kind", "host", to_string(pointer_info(context, range.at(2 * page - 1)).kind));
   step("given that the second page is mapped elsewhere");
   expect_status(kSuccess, range.try_unmap(0, 2 * page));
@@ -945,7 +944,7 @@ PROCTOR_CHECK(Accounting, TheEndOfAContextGivesAllBack, "M17", "Level Zero speci
     ZE_CALL(zeVirtualMemMap, of, start, bytes, handle, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE).or_throw();
     return std::pair(handle, start);
   };
-  step("given two contexts with memory, of which nothing is freed but what is freed before");
+  step("given two contexts, and memory of which one part is freed before they end");
   const auto [ended, start] = take(context, 16 * page);
   ZE_CALL(zeVirtualMemFree, context, start, 16 * page).or_throw();
   ZE_CALL(zePhysicalMemDestroy, context, ended).or_throw();
@@ -955,10 +954,10 @@ PROCTOR_CHECK(Accounting, TheEndOfAContextGivesAllBack, "M17", "Level Zero speci
   const auto expect_free = [&](std::uint64_t bytes) {
     const std::uint64_t free = device.memory().free;
     expect_true(free + slack >= bytes && bytes + slack >= free,
-                std::to_string(bytes) + " bytes are free, it is " + std::to_string(free));
+                std::to_string(bytes) + " bytes are free, got " + std::to_string(free));
   };
   expect_free(before - 176 * page);
-  step("given that one ends, and then the other");
+  step("given the end of one context, and then of the other");
   ZE_CALL(zeContextDestroy, context).or_throw();
   const std::uint64_t after_one = device.memory().free;
   const bool none_is_freed =
@@ -970,7 +969,7 @@ PROCTOR_CHECK(Accounting, TheEndOfAContextGivesAllBack, "M17", "Level Zero speci
   Queue queue(own);
   const auto sent = noise(kept.bytes(), 11);
   write(queue, own, kept.data(), sent);
-  expect_bytes("memory of a third one", sent, read_bytes(queue, own, kept.data(), kept.bytes()), device);
+  expect_bytes("memory of a third context", sent, read_bytes(queue, own, kept.data(), kept.bytes()), device);
 }
 
 }  // namespace proctor::accel

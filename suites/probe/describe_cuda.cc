@@ -118,13 +118,13 @@ CudaRuntimeDevice describe(const Functions& cuda, int ordinal) {
 void name_problem(int result, CudaRuntime& runtime) {
   if (result == kNoDevice) {
     runtime.problem = "no_device";
-    runtime.detail = "the driver found no device that it may open";
+    runtime.detail = "the driver found no device that it can open";
   } else if (result != kInsufficientDriver) {
     runtime.problem = "init:" + runtime.code;
     runtime.detail = "cudaGetDeviceCount failed";
   } else if (runtime.driver == 0 && dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL) == nullptr) {
     runtime.problem = "no_driver";
-    runtime.detail = std::string("NVIDIA's driver is not here: ") + dlerror();
+    runtime.detail = std::string("NVIDIA's driver is not available: ") + dlerror();
   } else {
     runtime.problem = kTooOld;
     runtime.detail = "the driver is older than this CUDA Runtime";
@@ -136,14 +136,14 @@ CudaRuntime query(const char* name) {
   const SharedLibrary library(name);
   if (!library.loaded()) {
     runtime.problem = kMissing + std::string(name);
-    runtime.detail = "the CUDA Runtime is not here";
+    runtime.detail = "the CUDA Runtime is not available";
     return runtime;
   }
   runtime.path = library.path();
   Functions cuda{};
   if (const char* missing = library.find_all(kSymbols, cuda)) {
     runtime.problem = std::string("symbol_missing:") + missing;
-    runtime.detail = runtime.path + " is not the CUDA Runtime that we know";
+    runtime.detail = runtime.path + " is not a known CUDA Runtime";
     return runtime;
   }
   cuda.runtime_version(&runtime.version);
@@ -254,7 +254,7 @@ bool name_useless_gpus(json& document, const CudaRuntime& runtime, const Nvml& n
   if (nvml.lost() + nvml.without_instance() == 0) return false;
   document["problem"] = nvml.lost() > 0 ? "init:GPU_IS_LOST" : "no_mig_instance";
   document["detail"] = nvml.lost() > 0
-                           ? fmt::format("NVML lists {} GPU(s) that do not answer any more", nvml.lost())
+                           ? fmt::format("NVML lists {} GPU(s) that no longer respond", nvml.lost())
                            : fmt::format(
                                  "{} GPU(s) in MIG mode without an instance (nvidia-smi mig -cgi "
                                  "PROFILE -C creates one)",
@@ -273,10 +273,10 @@ void name_problem(json& document, const CudaRuntime& runtime, const Nvml& nvml) 
     if (has_driver && listed > 0) return;
     if (!has_driver) {
       problem = "no_driver";
-      detail = "NVIDIA's driver is not here: libcuda.so.1 cannot be loaded";
+      detail = "NVIDIA's driver is not available: libcuda.so.1 cannot be loaded";
     }
   }
-  if (listed > 0) detail += fmt::format("; NVML lists {} all the same", listed);
+  if (listed > 0) detail += fmt::format(", but NVML lists {}", listed);
   if (listed > 0 && problem == "no_driver")
     detail += " (in a container: NVIDIA_DRIVER_CAPABILITIES must have `compute`)";
   document["problem"] = problem;

@@ -130,7 +130,7 @@ void name_init_problem(json& document, ze_result_t result) {
   const std::string driver = loadable_driver();
   document["problem"] = driver.empty() ? "no_driver" : "no_device";
   document["detail"] = driver.empty() ? "the loader found no Level Zero driver (libze_intel_gpu.so.1)"
-                                      : "the driver " + driver + " found no device that it may open";
+                                      : "the driver " + driver + " found no device that it can open";
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ std::string first_difference(const Words& expected, const Words& got) {
 
 // `step` always names what is being done, for whoever catches what is thrown here.
 Finding copy_and_compute(const accel::Device& device, std::string& step) {
-  step = "begin to use the device";
+  step = "initialise the device";
   const accel::Context context(device);
   accel::Queue queue(context);
   const auto module = accel::Module::load(context, "basic");
@@ -89,9 +89,9 @@ Finding copy_and_compute(const accel::Device& device, std::string& step) {
   const Words made = accel::read_as<std::uint32_t>(queue, context, out);
 
   if (auto wrong = first_difference(sent, kept); !wrong.empty())
-    return {Result::kFail, "compare what was copied there and back", wrong};
+    return {Result::kFail, "compare the copied bytes", wrong};
   if (auto wrong = first_difference(transformed(sent), made); !wrong.empty())
-    return {Result::kFail, "compare what the kernel made", wrong};
+    return {Result::kFail, "compare the result of the kernel", wrong};
   return {};
 }
 

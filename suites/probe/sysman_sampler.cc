@@ -93,9 +93,9 @@ std::optional<double> rate_between(const std::optional<Counter>& before, const C
   if (!before) {
     why = "a rate needs two samples";
   } else if (now.at <= before->at) {
-    why = "the counter's clock stands still";
+    why = "the clock of the counter did not advance";
   } else if (now.value < before->value) {
-    why = "the counter went backwards";
+    why = "the counter decreased";
   } else {
     return static_cast<double>(now.value - before->value) / static_cast<double>(now.at - before->at);
   }
@@ -183,7 +183,7 @@ void SysmanSampler::keep_own_memory(Device& device) const {
     return !CALL(zesMemoryGetProperties, module, &properties) || properties.location != ZES_MEM_LOC_DEVICE;
   });
   if (device.memories.handles.empty() && device.memories.why.empty())
-    device.memories.why = "it has no memory of its own";
+    device.memories.why = "the device has no memory of its own";
 }
 
 void SysmanSampler::keep_widest_engines(Device& device) const {
@@ -225,7 +225,7 @@ void SysmanSampler::read_memory(const Device& device, Reading& reading) const {
     used += state.size - state.free;
   }
   if (used == 0 && !told_memory_use_)
-    return reading.miss("memory_used", "without CAP_PERFMON the kernel says that all memory is free");
+    return reading.miss("memory_used", "without CAP_PERFMON the kernel reports all memory as free");
   reading.set("memory_used", used);
 }
 
@@ -296,7 +296,7 @@ void SysmanSampler::read_clocks(const Device& device, Reading& reading) const {
     }
     reasons = reasons.value_or(0) | state.throttleReasons;
     if (state.actual < 0) {
-      unknown = "the driver does not know its clock";
+      unknown = "the driver reports no clock for it";
     } else {
       slowest = std::min(slowest.value_or(state.actual), state.actual);
     }

@@ -35,7 +35,7 @@ class SysmanCard {
     tell("pcie_generation", call("zesDevicePciGetState", device_, &now), now.speed.gen);
     zes_pci_stats_t counters{};
     const std::string why = most.haveReplayCounters != 0 ? call("zesDevicePciGetStats", device_, &counters)
-                                                         : "the card does not count them";
+                                                         : "the card does not count these errors";
     tell("replays", why, counters.replayCounter);
   }
 
@@ -60,7 +60,7 @@ class SysmanCard {
     }
     static constexpr const char* kHealth[] = {"unknown", "ok", "degraded", "critical", "replace"};
     if (why.empty() && worst == ZES_MEM_HEALTH_UNKNOWN)
-      why = "the card does not tell the health of its memory";
+      why = "the card does not report the health of its memory";
     tell("memory_health", why, std::string(kHealth[std::min<std::size_t>(worst, 4)]));
   }
 

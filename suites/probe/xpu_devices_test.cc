@@ -97,7 +97,7 @@ TEST(RateBetween, IsOfTwoCountersThatWentForward) {
   EXPECT_FALSE(rate_between(Counter{100, 10}, Counter{99, 20}, why));
   EXPECT_THAT(why, HasSubstr("backwards"));
   EXPECT_FALSE(rate_between(Counter{100, 10}, Counter{150, 10}, why));
-  EXPECT_THAT(why, HasSubstr("stands still"));
+  EXPECT_THAT(why, HasSubstr("did not advance"));
 }
 
 }  // namespace

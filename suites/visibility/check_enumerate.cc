@@ -18,7 +18,7 @@ using suite::step;
 
 constexpr const char* kDeviceGet = "Level Zero specification, zeDeviceGet";
 constexpr const char* kInit = "Level Zero specification, zeInit";
-constexpr const char* kTilesAreTheSame = "ours: a tile is one thing, however it is listed";
+constexpr const char* kTilesAreTheSame = "project rule: A tile has one identity in every hierarchy.";
 constexpr const char* kValidationLayer = "libze_validation_layer.so.1";
 
 const Variables kValidation = {{"ZE_ENABLE_VALIDATION_LAYER", "1"}, {"ZE_ENABLE_PARAMETER_VALIDATION", "1"}};
@@ -90,7 +90,7 @@ PROCTOR_CHECK(Enumerate, TooSmallCountGivesTheFirst, "V26", kDeviceGet, kGate,
 
   expect_same("zeDeviceGet returns", "ZE_RESULT_SUCCESS", under.at("result"));
   expect_same("the count", "1", under.at("count").dump());
-  expect_true(under.at("same_first").get<bool>(), "it is the first device of the whole list");
+  expect_true(under.at("same_first").get<bool>(), "the device is the first one of the whole list");
 }
 
 // Without the validation layer a driver may do anything with a null pointer (specification, Introduction,
@@ -251,7 +251,7 @@ PROCTOR_CHECK(Enumerate, MaskDoesNotRenumberTiles, "V33",
 PROCTOR_CHECK(Enumerate, NoDriverIsUninitialized, "V43",
               "oneapi-src/level-zero, README: ZE_ENABLE_ALT_DRIVERS", kGate) {
   control();
-  step("given a loader that is told to use a driver that does not exist");
+  step("given a loader that is configured to use a driver that does not exist");
   const auto seen = enumerate({{"ZE_ENABLE_ALT_DRIVERS", "libze_no_such_driver.so.1"}});
 
   expect_same("zeInit returns", "ZE_RESULT_ERROR_UNINITIALIZED", seen.init);
@@ -284,7 +284,7 @@ PROCTOR_CHECK(
     kGate, .faults = {"visibility.version_zero"}) {
   const auto seen = control();
 
-  expect_true(seen.api.starts_with("1."), "the driver implements Level Zero 1.x, it says " + seen.api);
+  expect_true(seen.api.starts_with("1."), "the driver implements Level Zero 1.x, got " + seen.api);
   expect_true(seen.driver_version != 0, "the driver's version is not zero");
 }
 

@@ -94,10 +94,12 @@ PROCTOR_CHECK(Hierarchy, FlatIgnoresTileEntries, "V37", kDriver, kWarn,
     };
     const auto first = selected_by("0");
     for (const char* mask : {"1.1,0", "0.1,0", "1.0,0", "0,1.0", "0,1.1"})
-      expect_same(std::string("what ") + mask + " selects, against 0", first, selected_by(mask));
+      expect_same(std::string("devices under mask ") + mask + ", compared with mask 0", first,
+                  selected_by(mask));
     const auto none = selected_by("4000");
     for (const char* mask : {"0.0", "0.1", "1.1", "0.0,1.1"})
-      expect_same(std::string("what ") + mask + " selects, against nothing", none, selected_by(mask));
+      expect_same(std::string("devices under mask ") + mask + ", compared with an unknown device", none,
+                  selected_by(mask));
   }
 }
 
@@ -264,7 +266,7 @@ PROCTOR_CHECK(Identity, ManagementKnowsEachTile, "V70",
   for (const auto& tile : tiles) uuids.push_back(tile.uuid);
   const std::string nobody = std::string(32, 'f');
   uuids.push_back(nobody);
-  step("given the UUID of each card and of each tile, and one that nothing has");
+  step("given the UUID of each card and of each tile, and one that no device has");
   const auto managed = sysman_under({}, uuids);
   const auto& devices = managed.at("devices");
   const auto expect_known = [&](const DeviceRecord& device, int tile) {
@@ -284,12 +286,12 @@ PROCTOR_CHECK(Identity, ManagementKnowsEachTile, "V70",
         std::ranges::find_if(devices, [&](const auto& one) { return one.at("uuid") == card.uuid; });
     expect_true(twin != devices.end(), "the card " + card.uuid + " is listed");
     if (twin == devices.end()) continue;
-    expect_same("how many tiles it has", std::to_string(card.sub_ids.size()), twin->at("tiles").dump());
+    expect_same("the number of its tiles", std::to_string(card.sub_ids.size()), twin->at("tiles").dump());
     expect_true(twin->at("tiles_with_memory") >= card.sub_ids.size(), "each tile has memory of its own");
   }
   if (managed.contains("names"))
     expect_true(managed.at("names").at(nobody).at("result") != "ZE_RESULT_SUCCESS",
-                "nobody's UUID is refused");
+                "a UUID that no device has is refused");
 }
 
 }  // namespace proctor::visibility

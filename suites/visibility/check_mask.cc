@@ -277,7 +277,8 @@ PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20",
   step("given a process that enumerates, sets ZE_AFFINITY_MASK=0 and initializes again");
   const auto answer = query_child({"setenv-after-init", kMask, "0"});
 
-  expect_same("what it sees the second time", text(record(answer, "seen")), text(record(answer, "again")));
+  expect_same("devices that the process sees the second time", text(record(answer, "seen")),
+              text(record(answer, "again")));
 }
 
 PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21",
@@ -289,8 +290,9 @@ PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21",
   step("and one that sets it itself before the first call");
   const auto answer = query_child({"enumerate-after-setenv", kMask, "0"});
 
-  expect_same("what it sees", text(started_with), text(record(answer, "seen")));
-  expect_true(started_with.devices.size() < unmasked.devices.size(), "it sees less than the whole machine");
+  expect_same("devices that the process sees", text(started_with), text(record(answer, "seen")));
+  expect_true(started_with.devices.size() < unmasked.devices.size(),
+              "the process sees fewer devices than the machine has");
 }
 
 PROCTOR_CHECK(Process, GrandchildInheritsTheMask, "V22",
@@ -301,9 +303,9 @@ PROCTOR_CHECK(Process, GrandchildInheritsTheMask, "V22",
   step("given a child under mask 0 that execs a child of its own");
   const auto seen = record(query_child({"grandchild"}, {{kMask, "0"}}), "seen");
 
-  expect_same("what the grandchild sees", text(expected), text(seen));
+  expect_same("devices that the grandchild sees", text(expected), text(seen));
   expect_true(seen.devices.size() < unmasked.devices.size(),
-              "the grandchild sees less than the whole machine");
+              "the grandchild sees fewer devices than the machine has");
 }
 
 PROCTOR_CHECK(Process, DisjointMasksShareNoDevice, "V46", "Level Zero programming guide, Affinity Mask",
@@ -316,9 +318,9 @@ PROCTOR_CHECK(Process, DisjointMasksShareNoDevice, "V46", "Level Zero programmin
   const auto first_seen = record(accept(first.finish(), {{kMask, "0"}}), "seen");
   const auto second_seen = record(accept(second.finish(), {{kMask, "1"}}), "seen");
 
-  expect_same("the first process sees", identity(unmasked.devices[0], kind),
+  expect_same("devices that the first process sees", identity(unmasked.devices[0], kind),
               joined(identities(first_seen, kind)));
-  expect_same("the second process sees", identity(unmasked.devices[1], kind),
+  expect_same("devices that the second process sees", identity(unmasked.devices[1], kind),
               joined(identities(second_seen, kind)));
 }
 

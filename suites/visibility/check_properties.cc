@@ -37,12 +37,12 @@ std::vector<json> devices_of(const json& answers) {
 // All devices, cards and tiles, one after the other.
 void each_device(const std::function<void(const json&)>& judge) {
   control();
-  step("given what each device says of itself");
+  step("given the properties of each device");
   const auto answers = query_child({"properties"}).at("answers").at(0);
   for (const auto& device : devices_of(answers)) {
     const auto& properties = device.at("properties");
-    step("given what " + properties.at("name").get<std::string>() + " " +
-         properties.at("uuid").get<std::string>() + " says of itself");
+    step("given the properties of " + properties.at("name").get<std::string>() + " " +
+         properties.at("uuid").get<std::string>() + "");
     judge(device);
   }
 }
@@ -50,13 +50,13 @@ void each_device(const std::function<void(const json&)>& judge) {
 void expect_positive(const json& structure, std::initializer_list<const char*> members) {
   for (const char* member : members)
     expect_true(positive(structure.at(member)),
-                std::string(member) + " is more than 0, it is " + structure.at(member).dump());
+                std::string(member) + " is more than 0, got " + structure.at(member).dump());
 }
 
 void expect_bits(const json& structure, std::initializer_list<const char*> members) {
   for (const char* member : members) {
     const auto bits = structure.at(member).get<std::uint64_t>();
-    expect_true(bits >= 1 && bits <= 64, std::string(member) + " is 1 to 64, it is " + std::to_string(bits));
+    expect_true(bits >= 1 && bits <= 64, std::string(member) + " is 1 to 64, got " + std::to_string(bits));
   }
 }
 
@@ -93,7 +93,7 @@ void judge_device(const json& device) {
   const auto& properties = device.at("properties");
   expect_same("zeDeviceGetStatus", "ZE_RESULT_SUCCESS", device.at("status"));
   expect_same("type (ZE_DEVICE_TYPE_GPU)", "1", properties.at("type").dump());
-  expect_true(!properties.at("name").get<std::string>().empty(), "it has a name");
+  expect_true(!properties.at("name").get<std::string>().empty(), "the device has a name");
   expect_positive(properties,
                   {"vendorId", "deviceId", "coreClockRate", "maxMemAllocSize", "maxHardwareContexts",
                    "numThreadsPerEU", "numEUsPerSubslice", "numSubslicesPerSlice", "numSlices"});
@@ -114,20 +114,20 @@ void judge_limits(const json& device) {
     expect_true(along.get<std::uint64_t>() <= group, "no axis of a group is longer than the group");
   const auto sizes = compute.at("subGroupSizes").get<std::vector<std::uint32_t>>();
   expect_true(!sizes.empty() && compute.at("numSubGroupSizes") == sizes.size(),
-              "it has one to eight sub-group sizes");
+              "the device has one to eight sub-group sizes");
   for (const std::uint32_t size : sizes)
     expect_true(std::has_single_bit(size) && size <= group,
                 "a sub-group has " + std::to_string(size) + " items");
-  expect_true(std::ranges::adjacent_find(sizes) == sizes.end(), "no sub-group size is told twice");
+  expect_true(std::ranges::adjacent_find(sizes) == sizes.end(), "no sub-group size is listed twice");
 
   const auto& module = device.at("module");
   const auto spirv = module.at("spirvVersionSupported").get<std::uint32_t>();
   expect_true(spirv >> 16 == 1 && (spirv & 0xffff) <= 6,
-              "SPIR-V has versions 1.0 to 1.6, it says " + std::to_string(spirv));
-  expect_same("half precision in flags and in its own", has(module.at("flags"), 0x1) ? "yes" : "no",
-              has(module.at("fp16flags"), ~0ULL) ? "yes" : "no");
-  expect_same("double precision in flags and in its own", has(module.at("flags"), 0x2) ? "yes" : "no",
-              has(module.at("fp64flags"), ~0ULL) ? "yes" : "no");
+              "SPIR-V has a version from 1.0 to 1.6, got " + std::to_string(spirv));
+  expect_same("half precision in the flags, and in its own flags",
+              has(module.at("flags"), 0x1) ? "yes" : "no", has(module.at("fp16flags"), ~0ULL) ? "yes" : "no");
+  expect_same("double precision in the flags, and in its own flags",
+              has(module.at("flags"), 0x2) ? "yes" : "no", has(module.at("fp64flags"), ~0ULL) ? "yes" : "no");
   expect_true(has(module.at("fp32flags"), 0x2), "single precision has infinities and NaN");
   expect_positive(module, {"maxArgumentsSize"});
   const auto& atomics = device.at("atomics");
@@ -138,20 +138,21 @@ void judge_limits(const json& device) {
 void judge_memory(const json& device) {
   std::uint64_t total = 0;
   for (const auto& memory : device.at("memories")) {
-    expect_true(positive(memory.at("totalSize")), "its memory has a size");
-    expect_true(memory.at("maxBusWidth").get<std::uint32_t>() % 8 == 0, "its memory's bus has whole bytes");
+    expect_true(positive(memory.at("totalSize")), "the memory of the device has a size");
+    expect_true(memory.at("maxBusWidth").get<std::uint32_t>() % 8 == 0,
+                "the memory bus of the device has whole bytes");
     total += memory.at("totalSize").get<std::uint64_t>();
   }
   expect_true(device.at("properties").at("maxMemAllocSize").get<std::uint64_t>() <= total,
               "no allocation is larger than the memory");
   for (const auto& cache : device.at("caches"))
-    expect_true(positive(cache.at("cacheSize")), "its cache has a size");
+    expect_true(positive(cache.at("cacheSize")), "the cache of the device has a size");
   for (const auto& [kind, access] : device.at("access").items()) {
     if (kind == "head" || !has(access, ~0ULL)) continue;
-    expect_true(has(access, 0x1), kind + " memory that can be used at all can be read and written");
+    expect_true(has(access, 0x1), kind + " memory that the device can use is readable and writable");
     expect_true(!has(access, kConcurrentAtomicAccess) ||
                     (has(access, kConcurrentAccess) && has(access, kAtomicAccess)),
-                kind + " memory with concurrent atomics has concurrency and atomics");
+                kind + " memory with concurrent atomics supports concurrency and atomics");
   }
   for (const char* kind : {"host", "device"})
     expect_true(has(device.at("access").at(kind), 0x1),
@@ -159,10 +160,10 @@ void judge_memory(const json& device) {
   bool computes = false;
   for (const auto& group : device.at("groups")) {
     expect_true(positive(group.at("numQueues")), "a group of queues has a queue");
-    expect_true(positive(group.at("maxMemoryFillPatternSize")), "a group of queues fills with something");
+    expect_true(positive(group.at("maxMemoryFillPatternSize")), "a group of queues supports a fill pattern");
     computes = computes || has(group.at("flags"), 0x1);
   }
-  expect_true(computes, "one of its groups of queues computes");
+  expect_true(computes, "one group of queues of the device can compute");
 }
 
 // A lane of the generations 1 to 6 moves this many bits a second, of which some are of the code: 8b/10b, later 128b/130b.
@@ -176,7 +177,7 @@ void judge_pci(const json& pci) {
   const double coded = generation <= 2 ? 0.8 : 0.96;
   expect_true(bandwidth <= most && bandwidth >= 0.99 * coded * most,
               "generation " + std::to_string(generation) + " of width " + std::to_string(width) +
-                  " moves at most " + std::to_string(most) + " bytes a second, it says " +
+                  " transfers at most " + std::to_string(most) + " bytes a second, got " +
                   std::to_string(bandwidth));
 }
 
@@ -229,7 +230,7 @@ PROCTOR_CHECK(Properties, CardsAreWhatTheirTilesAre, "V54", "Level Zero programm
     for (const auto& tile : card.at("tiles")) {
       memory += memory_of(tile);
       slices += tile.at("properties").at("numSlices").get<std::uint64_t>();
-      expect_true(has(tile.at("properties").at("flags"), 0x2), "a tile says that it is a sub-device");
+      expect_true(has(tile.at("properties").at("flags"), 0x2), "a tile has the flag of a sub-device");
       for (const char* same : {"module", "compute", "access", "pci", "atomics", "scheduling"})
         expect_same(std::string("a tile's ") + same, card.at(same).dump(), tile.at(same).dump());
       for (const char* same :
@@ -254,8 +255,8 @@ PROCTOR_CHECK(Properties, PeersAreThoseThatAreReached, "V47",
     for (const auto& pair : pairs) {
       expect_same("zeDeviceCanAccessPeer", "ZE_RESULT_SUCCESS", pair.at("asked"));
       const bool reaches = pair.at("reaches").get<int>() != 0;
-      expect_same("ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS, as zeDeviceCanAccessPeer says", reaches ? "yes" : "no",
-                  has(pair.at("flags"), 0x1) ? "yes" : "no");
+      expect_same("ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS, compared with zeDeviceCanAccessPeer",
+                  reaches ? "yes" : "no", has(pair.at("flags"), 0x1) ? "yes" : "no");
       expect_true(has(pair.at("flags"), 0x1) || !has(pair.at("flags"), 0x2), "atomics need access");
     }
   }
@@ -274,17 +275,17 @@ PROCTOR_CHECK(Properties, ExtensionsAreNamedOnce, "V49",
     for (const auto& extension : driver.at("extensions")) {
       const auto name = extension.at("name").get<std::string>();
       expect_true(extension.at("ends").get<bool>() && name.starts_with("ZE"),
-                  "an extension has a name, it is " + name);
-      expect_true(std::ranges::find(names, name) == names.end(), "no extension is told twice: " + name);
+                  "an extension has a name, got " + name);
+      expect_true(std::ranges::find(names, name) == names.end(), "no extension is listed twice: " + name);
       expect_true(extension.at("version").get<std::uint32_t>() >> 16 >= 1, name + " has a version");
       names.push_back(name);
     }
     const auto told = [&names](const char* name) { return std::ranges::find(names, name) != names.end(); };
-    expect_true(!driver.at("unknown_function").get<bool>(), "no function has a name that there is not");
+    expect_true(!driver.at("unknown_function").get<bool>(), "no function is found by an unknown name");
     expect_true(!told("ZEX_counter_based_event") || driver.at("counter_based_function").get<bool>(),
                 "the function of an extension has an address");
     expect_true(told("ZE_extension_driver_memory_free_policies") == has(driver.at("free_policies"), 0x3),
-                "policies of freeing are told where their extension is");
+                "policies of freeing are listed exactly if their extension is");
   }
 }
 
@@ -297,8 +298,8 @@ PROCTOR_CHECK(Enumerate, EveryListKeepsTheRuleOfTwoCalls, "V26",
   const auto answer = query_child({"lists"});
   for (const auto& list : answer.at("lists")) {
     for (const auto& wrong : list.at("wrong"))
-      expect_true(false,
-                  list.at("function").get<std::string>() + " keeps the rule, " + wrong.get<std::string>());
+      expect_true(false, list.at("function").get<std::string>() + " follows the rule of two calls, got " +
+                             wrong.get<std::string>());
   }
 }
 
@@ -328,7 +329,7 @@ PROCTOR_CHECK(Enumerate, TablesEndWhereTheirVersionDoes, "V55",
           name + " is not written to the table of 1." + std::to_string(since - 1) + ", which ends before it");
   }
   if (tables.contains("version"))
-    expect_same("major version that a function of the table tells", "1", tables.at("version").dump());
+    expect_same("major version that a function of the table returns", "1", tables.at("version").dump());
 }
 
 PROCTOR_CHECK(
@@ -351,11 +352,11 @@ PROCTOR_CHECK(
     }
     const auto& npu = newer.at("init").at("npu");
     expect_true(npu.at("result") != "ZE_RESULT_SUCCESS" || npu.at("count") == 0,
-                "a driver of GPUs is none of NPUs");
+                "a driver of GPUs is not listed as one of NPUs");
   }
   if (newer.contains("last_error")) {
     expect_same("zeDriverGetLastErrorDescription", "ZE_RESULT_SUCCESS", newer.at("last_error").at("result"));
-    expect_true(newer.at("last_error").at("text") != "", "it describes the call that failed before it");
+    expect_true(newer.at("last_error").at("text") != "", "the text describes the call that failed before");
   }
   for (const auto& root : newer.value("roots", json::array())) {
     expect_true(root.at("right").get<bool>(),
@@ -369,10 +370,12 @@ PROCTOR_CHECK(Enumerate, InitFlagsChooseTheirDrivers, "V43", "Level Zero specifi
   const auto unmasked = control();
   step("given zeInit(ZE_INIT_FLAG_GPU_ONLY)");
   const auto gpus = query_child({"init", "1"});
-  expect_same("what it sees", to_json(unmasked).dump(), to_json(record(gpus, "seen")).dump());
+  expect_same("devices that the process sees", to_json(unmasked).dump(),
+              to_json(record(gpus, "seen")).dump());
   step("given zeInit(ZE_INIT_FLAG_VPU_ONLY)");
   const auto others = query_child({"init", "2"});
-  expect_true(others.at("result") != "ZE_RESULT_SUCCESS" || others.at("gpus") == 0, "it sees no GPU");
+  expect_true(others.at("result") != "ZE_RESULT_SUCCESS" || others.at("gpus") == 0,
+              "the process sees no GPU");
 }
 
 }  // namespace proctor::visibility

@@ -73,7 +73,7 @@ ChildEnd Child::finish() {
 }
 
 json accept(const ChildEnd& end, const Variables& variables) {
-  if (end.hung) suite::fail_because("driver_hang", "no answer from a child with " + shown(variables));
+  if (end.hung) suite::fail_because("driver_hang", "no result from a child with " + shown(variables));
   if (end.signal != 0) {
     suite::fail_because(
         "driver_crash:" + std::to_string(end.signal),
@@ -81,7 +81,7 @@ json accept(const ChildEnd& end, const Variables& variables) {
   }
   if (!end.answer || end.exit_code != 0) {
     suite::fail_because("driver_exit:" + std::to_string(end.exit_code),
-                        "the child ended without an answer with " + shown(variables));
+                        "the child ended without a result with " + shown(variables));
   }
   if (const auto problem = end.answer->value("problem", ""); !problem.empty()) suite::skip(problem);
   return *end.answer;
@@ -94,7 +94,7 @@ json query_child(const std::vector<std::string>& mode, const Variables& variable
 
 Enumeration record(const json& answer, const char* key) {
   auto parsed = parse_enumeration(answer.value(key, json()));
-  if (!parsed) suite::fail_because("setup", std::string("the child's answer has no record '") + key + "'");
+  if (!parsed) suite::fail_because("setup", std::string("the child's result has no record '") + key + "'");
   return *std::move(parsed);
 }
 

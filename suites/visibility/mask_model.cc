@@ -128,7 +128,7 @@ using suite::kWarn;
 
 constexpr const char* kSpec = "Level Zero programming guide, Affinity Mask";
 constexpr const char* kDriver = "intel/compute-runtime, execution_environment.cpp parseAffinityMask";
-constexpr const char* kRobust = "ours: a malformed entry selects nothing and never crashes";
+constexpr const char* kRobust = "project rule: A malformed entry selects no device and never crashes.";
 
 constexpr MaskRow kRows[] = {
     {"1_unset", nullptr, "all", "V01", kSpec, kGate, "visibility.wrong_subdevice_count"},

@@ -349,7 +349,7 @@ json list_one(const char* function, const Entry& blank, const Get& get) {
   json wrong = json::array();
   std::uint32_t available = 0;
   if (const auto result = get(&available, static_cast<Entry*>(nullptr)); result != ZE_RESULT_SUCCESS)
-    wrong.push_back("to ask for the count alone: " + xpu::result_name(result));
+    wrong.push_back("a query of the count alone: " + xpu::result_name(result));
   std::vector<Entry> all(available, blank);
   for (const std::uint32_t room : {available, available + 3, available - 1, std::uint32_t{0}}) {
     if (room > available + 3 || (room == 0 && available <= 1 && room != available)) continue;
@@ -365,7 +365,7 @@ json list_one(const char* function, const Entry& blank, const Get& get) {
     if (room == available) std::copy_n(entries.begin(), available, all.begin());
     for (std::size_t i = 0; i < entries.size(); ++i) {
       if (i < told && !same(entries[i], all[i]))
-        wrong.push_back(given + "another entry " + std::to_string(i));
+        wrong.push_back(given + "a different entry " + std::to_string(i));
       if (i < told && same(entries[i], blank)) wrong.push_back(given + "no entry " + std::to_string(i));
       if (i >= told && !same(entries[i], blank)) wrong.push_back(given + "an entry " + std::to_string(i));
     }

@@ -34,7 +34,7 @@ std::string note_of_built_in(const PlannedRun& planned) {
 ConsoleDisplay::ConsoleDisplay() : output_(STDOUT_FILENO) {
   output_.on_lost([this](const std::string& why) {
     loss_ = why;
-    std::fprintf(stderr, "proctor: failed to write to stdout: %s; the run goes on\n", why.c_str());
+    std::fprintf(stderr, "proctor: failed to write to stdout: %s; the run continues\n", why.c_str());
   });
 }
 

@@ -101,7 +101,7 @@ std::vector<TelemetryFigure> host_figures(const HostUsage& usage, bool shared) {
     cpu.delta = rounded(*usage.cpu_s);
     if (cpu.source == "rusage") cpu.note = "of the leader and the children that it waited for";
   } else {
-    cpu.note = "the cgroup does not say";
+    cpu.note = "the cgroup does not report it";
   }
   if (usage.peak_bytes) {
     memory.source = usage.peak_source;
@@ -111,7 +111,7 @@ std::vector<TelemetryFigure> host_figures(const HostUsage& usage, bool shared) {
                       ? "resident set of the largest of the leader and the children that it waited for"
                       : "of the whole tree, with its page cache";
   } else {
-    memory.note = "the cgroup does not say";
+    memory.note = "the cgroup does not report it";
   }
   std::vector<TelemetryFigure> figures{cpu, memory};
   const auto add = [&](const char* name, std::optional<double> seconds, const std::string& source) {
@@ -146,7 +146,7 @@ TelemetrySource::TelemetrySource(boost::asio::io_context& io, Containment& conta
       tool_(io, containment, tool_of(backend), std::move(tool)) {
   if (monitor_ != nullptr) return;
   stage_ = Stage::kTool;
-  why_ = "no library can be asked here";
+  why_ = "no library can be queried here";
 }
 
 void TelemetrySource::sample(const std::vector<std::string>& ids, OnSample on_sample) {
@@ -167,7 +167,7 @@ void TelemetrySource::request_from_library(const std::vector<std::string>& ids, 
     if (!sample) {
       warnings_.push_back({WarningCode::kTelemetryTimeout,
                            "failed to " + sample.error().what +
-                               "; it is not asked for telemetry again, its values are missing"});
+                               "; it is not queried for telemetry again, and its values are missing"});
       return on_sample(give_up(sample.error().what));
     }
     if (sample->missing.empty()) return on_sample(sample);
@@ -182,7 +182,7 @@ void TelemetrySource::request_from_tool(const std::vector<std::string>& ids, OnS
   const bool simulated =
       std::any_of(ids.begin(), ids.end(), [&](const std::string& id) { return !id.starts_with(real); });
   if (simulated) {
-    why_ += "; no tool knows simulated devices";
+    why_ += "; no tool supports simulated devices";
     stage_ = Stage::kNothing;
     return sample(ids, std::move(on_sample));
   }
@@ -326,7 +326,7 @@ void Telemetry::on_sample(const std::string& backend, const Result<Sample>& samp
       if (open.began > stream.requested) continue;  // it may be about the case before
       const auto found = sample->devices.find(device);
       if (found == sample->devices.end()) {
-        samples.miss("the source does not know this device");
+        samples.miss("the source does not list this device");
       } else {
         samples.add(found->second);
       }

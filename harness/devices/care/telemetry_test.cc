@@ -247,7 +247,7 @@ TEST_F(TelemetryTest, EachCaseGetsTheFiguresOfItsOwnDevice) {
   EXPECT_EQ(figure(second[0], Metric::kMemoryUsed).first, 1001);
   EXPECT_GE(figure(first[0], Metric::kMemoryUsed).samples, 3);
   EXPECT_EQ(*figure(first[0], Metric::kMemoryUsed).peak + 1000, figure(second[0], Metric::kMemoryUsed).peak);
-  EXPECT_EQ(figure(first[0], Metric::kClock).note, "the driver does not say");
+  EXPECT_EQ(figure(first[0], Metric::kClock).note, "the driver does not report it");
   EXPECT_THAT(warnings_.texts, IsEmpty());
   std::ifstream asked(directory_ + "/asked");
   std::string question;
@@ -336,7 +336,7 @@ TEST_F(TelemetryTest, NoToolIsAskedAboutSimulatedDevices) {
   source.sample({"xpu-sim:0"},
                 [&](const Result<Sample>& sample) { why = sample ? "" : sample.error().what; });
   io_.run();
-  EXPECT_THAT(why, HasSubstr("no tool knows simulated devices"));
+  EXPECT_THAT(why, HasSubstr("no tool supports simulated devices"));
   EXPECT_FALSE(exists("called"));
 }
 

@@ -212,8 +212,9 @@ MaskLint lint_cuda_mask(std::string_view value, const std::optional<CudaHost>& h
       lint.refusals.push_back({entry, std::move(why)});
   }
   if (!lint.accepted()) {
-    lint.driver.push_back("PyTorch's model of it selects " + to_string(selection.devices) + on(host) +
-                          "; NVIDIA's guide only says that an invalid entry hides itself and all after it");
+    lint.driver.push_back(
+        "PyTorch's model of it selects " + to_string(selection.devices) + on(host) +
+        "; NVIDIA's guide only specifies that an invalid entry hides itself and all after it");
     lint.suggestion = suggest_for_cuda(value);
     return lint;
   }

@@ -85,7 +85,7 @@ std::string explain_xpu_entry(const MaskEntry& entry, bool last, std::optional<H
   if (decimal) return explain_tile(text, hierarchy, explanation);
   const bool dots = text.find('.', dot + 1) != std::string::npos;
   use(dots ? xpu_rules::kDots : xpu_rules::kNumbers, explanation);
-  return "not N.M in decimal; see what the driver makes of the whole value";
+  return "not N.M in decimal; the line of the driver shows the effect of the whole value";
 }
 
 void add_visible_xpu(std::string_view value, Hierarchy hierarchy, std::string under, const Topology& topology,

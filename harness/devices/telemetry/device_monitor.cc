@@ -149,7 +149,7 @@ void ProbeMonitor::await_answer(Milliseconds deadline) {
     if (error) return;
     patience_->look(process_ ? process_->leader_pid() : 0);
     if (!patience_->is_over(deadline)) return await_answer(deadline);
-    give_up("the driver did not answer within " + format_duration(deadline));
+    give_up("the driver did not respond within " + format_duration(deadline));
   }));
 }
 

@@ -177,7 +177,7 @@ TEST(ParseSample, TellsValuesFromReasons) {
   EXPECT_THAT(reading(device, Metric::kThrottle).words, ElementsAre("thermal_limit"));
   EXPECT_FALSE(reading(device, Metric::kPower).value);
   EXPECT_EQ(reading(device, Metric::kPower).reason, "zesPowerGetEnergyCounter: X");
-  EXPECT_EQ(reading(device, Metric::kClock).reason, "the driver does not say");
+  EXPECT_EQ(reading(device, Metric::kClock).reason, "the driver does not report it");
 }
 
 TEST(ParseSample, OtherTextsAreErrors) {

@@ -15,7 +15,7 @@ MetricReading read_metric(const json& entry, Metric metric, const std::string& s
   const auto& values = entry.at("values").get_ref<const json::object_t&>();
   const auto value = values.find(key);
   if (value == values.end()) {
-    read.reason = entry.value("missing", json::object()).value(key, "the driver does not say");
+    read.reason = entry.value("missing", json::object()).value(key, "the driver does not report it");
     return read;
   }
   read.source = source;

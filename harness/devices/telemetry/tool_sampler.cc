@@ -292,7 +292,7 @@ void ToolSampler::on_end(const ProcessEnd& end) {
     return give_up(std::nullopt, absent ? program + " is not on PATH" : program + " cannot be started");
   }
   if (end.cause == EndCause::kTimeout) {
-    return give_up(WarningCode::kTelemetryTimeout, fmt::format("{} did not answer within {} and was killed",
+    return give_up(WarningCode::kTelemetryTimeout, fmt::format("{} did not respond within {} and was killed",
                                                                program, format_duration(setup_.deadline)));
   }
   if (end.exit_code != 0) {
@@ -331,7 +331,7 @@ void ToolSampler::add(const ToolTable& table) {
 
 void ToolSampler::give_up(std::optional<WarningCode> code, const std::string& why) {
   given_up_ = why;
-  if (code) warnings_.push_back({*code, why + "; it is not asked again, its values are missing"});
+  if (code) warnings_.push_back({*code, why + "; it is not queried again, and its values are missing"});
   answer(Error{ErrorKind::kSystem, why, "", 0});
 }
 

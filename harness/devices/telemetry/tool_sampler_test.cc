@@ -216,7 +216,7 @@ TEST_F(Tool, AHangIsKilledAtTheDeadlineAndTheToolNotAskedAgain) {
   }
   EXPECT_EQ(calls(), 1u);
   EXPECT_THAT(warnings_, ElementsAre("telemetry_timeout: nvidia-smi did not answer within 1s and was "
-                                     "killed; it is not asked again, its values are missing"));
+                                     "killed; it is not queried again, and its values are missing"));
 }
 
 TEST_F(Tool, OneThatPrintsForEverIsBounded) {

@@ -204,7 +204,7 @@ Result<std::vector<ThreadStack>> parse_py_spy(std::string_view text, const Proce
       if (thread.is_object() && threads.size() < kMostThreads) threads.push_back(thread_of(thread, process));
     }
   }
-  if (threads.empty()) return Error::internal("find a stack in what it printed");
+  if (threads.empty()) return Error::internal("find a stack in its output");
   std::stable_partition(threads.begin(), threads.end(), [&](const ThreadStack& thread) {
     return thread.tid == 0 ? thread.name == "MainThread" : thread.tid == process.pid;
   });

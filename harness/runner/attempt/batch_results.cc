@@ -114,11 +114,11 @@ std::string BatchResults::read_file(const std::string& path) {
 
 std::string BatchResults::disagreement(int code, const CaseTracker& cases) const {
   for (const auto& [name, report] : file_) {
-    if (!asked_.contains(name)) return fmt::format("ran {}, which it was not asked for", clean_text(name));
+    if (!asked_.contains(name)) return fmt::format("ran {}, which was not requested", clean_text(name));
     if (std::string why = disagreement_on(name); !why.empty()) return why;
   }
   if (file_.size() < asked_.size())
-    return fmt::format("ran {} of the {} cases that it was asked for", file_.size(), asked_.size());
+    return fmt::format("ran {} of the {} requested cases", file_.size(), asked_.size());
   return unexplained(code, cases);
 }
 
@@ -128,7 +128,7 @@ std::string BatchResults::disagreement_on(const std::string& name) const {
     return fmt::format("wrote no single result of {}", clean_text(name));
   const bool began = begun_.contains(name);
   if (!began && (!begun_.empty() || report.result() == ChildResult::kPass))
-    return fmt::format("wrote a result of {}, but printed no begin of it", clean_text(name));
+    return fmt::format("wrote a result of {}, but printed no line for its begin", clean_text(name));
   if (report.result() == ChildResult::kPass && failed_.contains(name))
     return fmt::format("printed that {} failed, and wrote that it passed", clean_text(name));
   return {};

@@ -125,7 +125,7 @@ void describe_words(const CaseFacts& facts, AttemptEnded& event) {
   if (!child.also_ran().empty()) {
     const bool again = child.also_ran() == facts.plan.kind().name_for_child(test_of(facts));
     add_failure(event, again ? "the program ran the case more than once"
-                             : "the program was asked for this case, and also ran " + child.also_ran());
+                             : "the program also ran a case that was not requested: " + child.also_ran());
   }
   if (!facts.result_refused.empty()) add_failure(event, facts.result_refused);
   if (child.violations() > 0) {

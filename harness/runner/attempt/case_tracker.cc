@@ -51,7 +51,7 @@ CaseTracker::Heard CaseTracker::add_line(std::string_view line, Clock::time_poin
   if (ending_) return Heard::kNothing;
   if (why_unreliable_.empty() && contradicts_itself()) {
     mark_unreliable(
-        "reported what one process cannot report: " +
+        "reported events that one process cannot report: " +
         (child_.also_ran().empty() ? child_.first_violation() : "a second begin of " + child_.also_ran()));
     return Heard::kContradiction;
   }

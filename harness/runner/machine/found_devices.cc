@@ -54,7 +54,7 @@ void note_stack(Backend backend, const Inventory& inventory, FoundDevices& devic
   const auto is_driver = [&](const auto& entry) { return entry.first == driver_entry(key); };
   if (std::ranges::any_of(inventory.stack, is_driver)) return;
   const std::string why = inventory.words();
-  devices.silent_drivers[key] = why.empty() ? "the driver does not say" : why;
+  devices.silent_drivers[key] = why.empty() ? "the driver does not report it" : why;
 }
 
 // Intel's driver builds its topology in each process: nothing to lease, and known without asking.

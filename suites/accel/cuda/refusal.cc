@@ -44,7 +44,7 @@ void expect_refusals(std::span<const BadCall> calls) {
     if (call.function != suite::parameter()) continue;
     suite::step(std::string("given that ") + call.what);
     const Status got = call.call(victim);
-    expect_code(suite::parameter() + " answers, given that " + call.what, cudaGetErrorName(call.expected),
+    expect_code(suite::parameter() + " returns an error if " + call.what, cudaGetErrorName(call.expected),
                 got);
     static_cast<void>(cudaGetLastError());
     expect_bytes("memory after that", noise(kVictimBytes, 1),

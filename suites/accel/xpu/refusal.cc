@@ -34,7 +34,7 @@ std::vector<BadCall> calls_of(std::span<const BadCall> calls, const std::string&
 // Without the layer a crash is allowed, silence is not: each call in a process of its own.
 void expect_an_end(const std::vector<BadCall>& calls, const std::string& helper) {
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    step(std::string("without the layer, given that ") + calls[i].what);
+    step(std::string("without the layer, if ") + calls[i].what);
     Helper child(helper, {calls[i].function, std::to_string(i)}, layer(false));
     expect_true(!child.finish().hung, "the process ends by itself");
   }

@@ -99,7 +99,7 @@ Answer answer_of_exception(bool aborted) noexcept {
   } catch (const std::exception& error) {
     return {aborted ? Ended::kAborted : Ended::kOther, error.what()};
   } catch (...) {
-    return {Ended::kOther, "an exception of no known type"};
+    return {Ended::kOther, "an exception of an unknown type"};
   }
 }
 

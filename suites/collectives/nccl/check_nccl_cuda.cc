@@ -254,8 +254,8 @@ PROCTOR_CHECK(Nccl, UninitializedConfigurationIsRefused, "C20", kCommunicators, 
   const Card card;
   tell_library(identity_of(api));
   const Alone alone(api, {.magic = 0});
-  expect_code("ncclCommInitRankConfig, of zeros where NCCL_CONFIG_INITIALIZER has its mark",
-              Code::kInvalidArgument, alone.begun());
+  expect_code("ncclCommInitRankConfig, with zeros instead of NCCL_CONFIG_INITIALIZER", Code::kInvalidArgument,
+              alone.begun());
 }
 
 // Before it is made, while something is enqueued, and when nothing is; the next communicator works each time.
@@ -269,18 +269,18 @@ PROCTOR_CHECK(Nccl, AbortLeavesTheProcessUsable, "C25", kCommunicators, kGate) {
     Alone making(api, {.blocking = 0});
     making.need();
     expect_code("ncclCommAbort while it is made", Code::kSuccess, making.abort());
-    suite::step("aborted behind an operation");
+    suite::step("aborted after an operation");
     Alone busy(api, {});
     busy.need();
     expect_code("ncclAllReduce", Code::kSuccess,
                 api.all_reduce(numbers.data(), numbers.data(), 1 << 18, nccl::DataType::kF32,
                                nccl::RedOp::kSum, busy.get(), card.stream()));
-    expect_code("ncclCommAbort behind an operation", Code::kSuccess, busy.abort());
+    expect_code("ncclCommAbort after an operation", Code::kSuccess, busy.abort());
     card.queue.synchronize();
-    suite::step("made anew");
+    suite::step("made again");
     Alone next(api, {});
     expect_works(api, card, next);
-    expect_code("ncclCommAbort of one that is idle", Code::kSuccess, next.abort());
+    expect_code("ncclCommAbort of an idle communicator", Code::kSuccess, next.abort());
   }
 }
 

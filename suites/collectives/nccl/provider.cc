@@ -118,7 +118,7 @@ Answer NcclGroup::run(const Call& call) noexcept {
   try {
     if (!has(call.operation)) return {Ended::kRefused, "NCCL has no barrier"};
     if (call.operation == Operation::kReceive && call.root == kAnyRank) {
-      return {Ended::kRefused, "NCCL receives from one rank that is named"};
+      return {Ended::kRefused, "NCCL can only receive from a given rank"};
     }
     if (call.tag != 0) return {Ended::kRefused, "NCCL's messages have no tags"};
     {

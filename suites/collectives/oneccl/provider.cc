@@ -86,7 +86,7 @@ Answer CclGroup::run(const Call& call) noexcept {
                                    (reduces(call.operation) ? " by average" : "")};
     }
     if (call.operation == Operation::kReceive && call.root == kAnyRank) {
-      return {Ended::kRefused, "oneCCL receives from one rank that is named"};
+      return {Ended::kRefused, "oneCCL can only receive from a given rank"};
     }
     if (call.tag != 0) return {Ended::kRefused, "oneCCL's messages have no tags"};
     return answer_of(to_string(call.operation), execute(call));

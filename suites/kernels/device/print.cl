@@ -16,7 +16,7 @@ KERNEL print_doubles(double third, double small, double huge, double infinite) {
 }
 #else
 KERNEL print_line(uint number) {
-  if (GLOBAL_ID(0) == 0) printf("device says %u %d %s\n", number, -5, "text");
+  if (GLOBAL_ID(0) == 0) printf("device prints %u %d %s\n", number, -5, "text");
 }
 
 KERNEL print_lines(uint lines) {

@@ -137,7 +137,7 @@ PROCTOR_CHECK(Enumerate, BusIdNeedsItsRoom, "V30", "CUDA Runtime API, cudaDevice
   for (const auto& room : rooms) {
     const std::string what =
         "with room for " + room.at("room").dump() + " of " + room.at("needed").dump() + ": ";
-    expect_true(!room.at("beyond").get<bool>(), what + "nothing is written behind it");
+    expect_true(!room.at("beyond").get<bool>(), what + "no byte after it is written");
     const bool enough = room.at("room") >= room.at("needed");
     expect_true(enough == (room.at("result") == "cudaSuccess"),
                 what + "it answers " + room.at("result").get<std::string>());
@@ -151,7 +151,7 @@ PROCTOR_CHECK(Enumerate, AttributesAreTheProperties, "V51",
   const auto pool = pool_of();
   step("given each attribute of each device, and the property of the same meaning");
   const auto devices = query_pool("attributes", pool).at("devices");
-  expect_same("how many devices", std::to_string(pool.devices.size()), std::to_string(devices.size()));
+  expect_same("number of devices", std::to_string(pool.devices.size()), std::to_string(devices.size()));
   for (std::size_t i = 0; i < std::min(devices.size(), pool.devices.size()); ++i) {
     expect_true(devices[i].size() >= 50, "most attributes are known to the driver");
     nlohmann::json differ = nlohmann::json::object();
@@ -171,7 +171,7 @@ PROCTOR_CHECK(Enumerate, BadBusIdsAreRefused, "V30",
   const auto bad = query_pool("bus-ids", pool).at("bad");
   for (const auto& [text, code] : bad.items()) {
     expect_true(code == "cudaErrorInvalidValue" || code == "cudaErrorInvalidDevice",
-                "'" + text + "' is refused with one of both codes, not " + code.dump());
+                "'" + text + "' is refused with one of both codes, got " + code.dump());
   }
 }
 
@@ -182,7 +182,7 @@ PROCTOR_CHECK(Enumerate, OddBusIdsAreRefused, "V30", "CUDA Runtime API, cudaDevi
   const auto odd = query_pool("bus-ids", pool).at("odd");
   for (const auto& [text, code] : odd.items())
     expect_true(code == "cudaErrorInvalidValue" || code == "cudaErrorInvalidDevice",
-                "'" + text + "' is refused, it is answered with " + code.get<std::string>());
+                "'" + text + "' is refused as invalid, got " + code.get<std::string>());
 }
 
 PROCTOR_CHECK(Enumerate, UuidsAreUnique, "V31", "CUDA Runtime API, cudaDeviceProp::uuid", kGate,
@@ -193,11 +193,12 @@ PROCTOR_CHECK(Enumerate, UuidsAreUnique, "V31", "CUDA Runtime API, cudaDevicePro
   try_uuids(pool.devices, uuids_of_nvml);
   const auto listed = uuids(enumerate({{kOrder, kByBus}, {kMask, pool.mask()}}));
   const std::set<std::string> distinct(listed.begin(), listed.end());
-  expect_same("how many of the UUIDs differ", std::to_string(listed.size()), std::to_string(distinct.size()));
-  step("and of the machine, of which only the number is told");
+  expect_same("the number of different UUIDs", std::to_string(listed.size()),
+              std::to_string(distinct.size()));
+  step("and of the machine, of which only the number is reported");
   const auto machine = uuids(enumerate({{kOrder, kByBus}}));
   const std::set<std::string> all(machine.begin(), machine.end());
-  expect_same("how many of the UUIDs differ", std::to_string(machine.size()), std::to_string(all.size()));
+  expect_same("the number of different UUIDs", std::to_string(machine.size()), std::to_string(all.size()));
 }
 
 PROCTOR_CHECK(Enumerate, UuidsAgreeBetweenProcesses, "V31", "CUDA Runtime API, cudaDeviceProp::uuid", kGate,
@@ -219,8 +220,8 @@ PROCTOR_CHECK(Enumerate, EveryDeviceHasAName, "V32", "CUDA Runtime API, cudaDevi
   }
 }
 
-PROCTOR_CHECK(Enumerate, EqualNamesAreEqualModels, "V32", "ours: one name stands for one product", kWarn,
-              .faults = {"visibility.name_empty"}) {
+PROCTOR_CHECK(Enumerate, EqualNamesAreEqualModels, "V32", "project rule: A name belongs to one product.",
+              kWarn, .faults = {"visibility.name_empty"}) {
   const auto pool = pool_of(2);
   step("given the properties of each device");
   const auto devices = enumerate_under(pool.mask()).devices;
@@ -271,17 +272,18 @@ PROCTOR_CHECK(Enumerate, VersionsAreKnownAndFit, "V49",
   step("given the versions of runtime and driver");
   const auto seen = enumerate_under(pool.mask());
   const int runtime_major = std::atoi(seen.api.c_str());
-  expect_true(runtime_major > 0, "the runtime says its version, it says " + seen.api);
-  expect_true(
-      static_cast<int>(seen.driver_version) / 1000 >= runtime_major,
-      "the driver serves the runtime's major version, it serves " + std::to_string(seen.driver_version));
+  expect_true(runtime_major > 0, "the runtime reports its version, got " + seen.api);
+  expect_true(static_cast<int>(seen.driver_version) / 1000 >= runtime_major,
+              "the driver supports the runtime's major version, got " + std::to_string(seen.driver_version));
 }
 
 PROCTOR_CHECK(Peers, OrdinalsOutOfRangeAreRefused, "V47",
               "ROCm/hip-tests, hipDeviceCanAccessPeer.cc, also run on NVIDIA", kGate,
               .faults = {"error.wrong_code", "error.swallowed"}) {
   const auto pool = pool_of();
-  step("given cudaDeviceCanAccessPeer with ordinals that name no device, and nowhere to answer to");
+  step(
+      "given cudaDeviceCanAccessPeer with ordinals that name no device, and with a null pointer for the "
+      "result");
   const auto answer = query_pool("peers", pool);
   expect_same("of device -1", "cudaErrorInvalidDevice", answer.at("outside").at("-1"));
   expect_same("of device N", "cudaErrorInvalidDevice", answer.at("outside").at("N"));
@@ -305,14 +307,14 @@ PROCTOR_CHECK(Peers, SelfIsRecorded, "V47", kPeers, kInfo, .faults = {"visibilit
 PROCTOR_CHECK(Peers, AccessIsWhatItSays, "V47", kPeers, kGate, .faults = {"visibility.peer_lie"},
               .devices = 2) {
   const auto mask = joined(leased(2), ",");
-  step("given peer access for each pair of leased devices, asked for and enabled");
+  step("given peer access for each pair of leased devices, queried and enabled");
   const auto pairs = query_child({"enable-peers"}, masked(mask)).at("pairs");
   for (const auto& row : pairs) {
     for (const auto& pair : row) {
       const std::string code = pair.at("enabled");
       const bool refused = code == "cudaErrorInvalidDevice" || code == "cudaErrorPeerAccessUnsupported";
       expect_true(pair.at("reachable") == 1 ? code == "cudaSuccess" : refused,
-                  "cudaDeviceEnablePeerAccess does what cudaDeviceCanAccessPeer said, " +
+                  "cudaDeviceEnablePeerAccess agrees with cudaDeviceCanAccessPeer, which returned " +
                       pair.at("reachable").dump() + ": " + code);
     }
   }
@@ -324,7 +326,7 @@ PROCTOR_CHECK(Peers, HiddenDeviceIsNoPeer, "V48",
   const auto pool = pool_of(2);
   step("given a process that sees one of two devices");
   const auto answer = query_child({"peers"}, masked(pool.uuid(0)));
-  expect_same("how many devices have peers", "1", std::to_string(answer.at("pairs").size()));
+  expect_same("number of devices with peers", "1", std::to_string(answer.at("pairs").size()));
   expect_same("cudaDeviceCanAccessPeer(0, 1) returns", "cudaErrorInvalidDevice",
               answer.at("outside").at("N"));
 }

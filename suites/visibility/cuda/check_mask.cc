@@ -222,7 +222,7 @@ PROCTOR_CHECK(Mask, FirstBadEntryEndsTheList, "V07", kGuide, kGate, .faults = {"
 PROCTOR_CHECK(Mask, HiddenDevicesComeBack, "V42", kGuide, kGate, .faults = {"visibility.nothing_means_all"}) {
   const auto pool = pool_of();
   step("given a child whose mask selects nothing");
-  expect_same("the child sees", expected_text({}), text_of(enumerate_under("-1")));
+  expect_same("devices that the child sees", expected_text({}), text_of(enumerate_under("-1")));
   step("then a following child sees everything");
   expect_same("the devices afterwards", expected_text(pool.names.pool),
               text_of(enumerate_under(pool.mask())));
@@ -256,7 +256,7 @@ PROCTOR_CHECK(Order, NamedDefaultIsTheDefault, "V18", kGuide, kGate, .faults = {
   if (!pool.is_whole_machine()) suite::skip("needs:whole_machine");
   step("given CUDA_DEVICE_ORDER=FASTEST_FIRST");
   const auto named = enumerate({{kOrder, "FASTEST_FIRST"}});
-  step("then it lists as without the variable");
+  step("then the same list as without the variable");
   expect_same("the devices without CUDA_DEVICE_ORDER", text_of(named), text_of(enumerate()));
 }
 

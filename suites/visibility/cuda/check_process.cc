@@ -31,7 +31,7 @@ std::pair<std::string, std::optional<std::string>> level_zero_again() {
 // That the variables are read once is common knowledge and nowhere written: recorded on hardware.
 void expect_unchanged(const nlohmann::json& answer) {
   if (!suite::on_simgpu()) return;
-  expect_same("what it sees the second time", text_of(record(answer, "seen")),
+  expect_same("devices that the process sees the second time", text_of(record(answer, "seen")),
               text_of(record(answer, "again")));
 }
 
@@ -42,7 +42,8 @@ PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20", "PyTorch, torch/cuda:
   const auto pool = pool_of(2);
   step("given a process that enumerates, masks itself and enumerates again");
   const auto answer = query_child({"setenv-after-init", kMask, pool.uuid(0)}, masked(pool.mask()));
-  expect_same("what it sees the first time", expected_text(pool.names.pool), text_of(record(answer, "seen")));
+  expect_same("devices that the process sees the first time", expected_text(pool.names.pool),
+              text_of(record(answer, "seen")));
   observe_selection("CUDA_VISIBLE_DEVICES='{uuid0}' set after initialisation", record(answer, "again"), pool);
   expect_unchanged(answer);
 }
@@ -52,14 +53,15 @@ PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21", "PyTorch, torch/cuda
   const auto pool = pool_of(2);
   step("given a process that masks itself before its first call");
   const auto answer = query_child({"enumerate-after-setenv", kMask, pool.uuid(1)}, masked(pool.mask()));
-  expect_same("what it sees", expected_text({pool.uuid(1)}), text_of(record(answer, "seen")));
+  expect_same("devices that the process sees", expected_text({pool.uuid(1)}),
+              text_of(record(answer, "seen")));
 }
 
 PROCTOR_CHECK(Process, OrderSetAfterInitHasNoEffect, "V20", "PyTorch, torch/cuda: the driver reads it once",
               kWarn, .faults = {"visibility.late_environment"}) {
   const auto pool = pool_of(2);
   if (!pool.is_whole_machine()) suite::skip("needs:whole_machine");
-  step("given a process that enumerates by speed, asks for PCI order and enumerates again");
+  step("given a process that enumerates by speed, sets PCI order and enumerates again");
   const auto answer = query_child({"setenv-after-init", kOrder, kByBus});
   observe_selection("default order", record(answer, "seen"), pool);
   observe_selection("CUDA_DEVICE_ORDER=PCI_BUS_ID set after initialisation", record(answer, "again"), pool);
@@ -71,7 +73,7 @@ PROCTOR_CHECK(Process, GrandchildInheritsTheMask, "V22", kGuide, kGate,
   const auto pool = pool_of(2);
   step("given a child under a mask that execs a child of its own");
   const auto seen = record(query_child({"grandchild"}, masked(pool.ordinal(0))), "seen");
-  expect_same("what the grandchild sees", expected_text({pool.uuid(0)}), text_of(seen));
+  expect_same("devices that the grandchild sees", expected_text({pool.uuid(0)}), text_of(seen));
 }
 
 PROCTOR_CHECK(Process, DisjointMasksShareNoDevice, "V46", kGuide, kGate,
@@ -82,8 +84,8 @@ PROCTOR_CHECK(Process, DisjointMasksShareNoDevice, "V46", kGuide, kGate,
   Child second({"hold"}, masked(pool.ordinal(1)));
   const auto first_seen = record(accept(first.finish(), masked(pool.ordinal(0))), "seen");
   const auto second_seen = record(accept(second.finish(), masked(pool.ordinal(1))), "seen");
-  expect_same("the first process sees", expected_text({pool.uuid(0)}), text_of(first_seen));
-  expect_same("the second process sees", expected_text({pool.uuid(1)}), text_of(second_seen));
+  expect_same("devices that the first process sees", expected_text({pool.uuid(0)}), text_of(first_seen));
+  expect_same("devices that the second process sees", expected_text({pool.uuid(1)}), text_of(second_seen));
 }
 
 // NVIDIA leaves a fork after the first call undefined: what is asked is that it neither succeeds nor hangs.
@@ -126,7 +128,7 @@ PROCTOR_CHECK(Vendors, CudaChildSeesItsDevicesAndNoOther, "S0.22",
   const auto pool = pool_of();
   const auto others = record(query_child({"level-zero"}, {level_zero_again()}), "level_zero");
   suite::measure("level_zero_devices", static_cast<double>(others.devices.size()), "devices");
-  step("given a child planned for CUDA, which also asks Level Zero");
+  step("given a child planned for CUDA, which also enumerates with Level Zero");
   const auto answer = query_child(
       {"level-zero"},
       {{kOrder, kByBus}, {kMask, pool.ordinal(0)}, {kLevelZeroDrivers, "/proc/no-such-driver.so"}});
@@ -144,7 +146,7 @@ PROCTOR_CHECK(Vendors, LevelZeroChildSeesNoCudaDevice, "S0.22", kGuide, kGate,
   step("given a child planned for Level Zero: CUDA_VISIBLE_DEVICES is empty");
   const auto answer = query_child({"level-zero"}, {drivers, {kMask, ""}});
   expect_same("CUDA shows", expected_text({}), text_of(record(answer, "seen")));
-  expect_same("Level Zero shows what it does without CUDA's variable", to_json(whole).dump(),
+  expect_same("devices of Level Zero, compared with those without CUDA's variable", to_json(whole).dump(),
               to_json(record(answer, "level_zero")).dump());
 }
 

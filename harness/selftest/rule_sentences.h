@@ -1,0 +1,14 @@
+// The sentence of each rule of the built-in suites: suites/rules.toml, embedded.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace proctor {
+
+std::string_view embedded_rule_sentences();
+
+// "" if the file has no such rule.
+std::string rule_sentence(const std::string& rule);
+
+}  // namespace proctor

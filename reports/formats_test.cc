@@ -60,7 +60,7 @@ class Formats : public testing::Test {
 
 // ---- JUnit ----
 
-TEST_F(Formats, JunitparserCountsWhatTheRunHas) {
+TEST_F(Formats, JunitparserCountsMatchRun) {
   auto files = write_all("junit.xml", write_junit_run);
   const auto extended = write_all("junit-extended.xml", write_junit_extended);
   files.insert(files.end(), extended.begin(), extended.end());
@@ -76,7 +76,7 @@ TEST_F(Formats, JunitparserCountsWhatTheRunHas) {
   }
 }
 
-TEST_F(Formats, ExtendedJunitIsValidUnderItsSchemaOnly) {
+TEST_F(Formats, ExtendedJunitMatchesOnlyExtendedSchema) {
   for (const fs::path& file : write_all("x.xml", write_junit_extended)) {
     EXPECT_EQ(xml_complaint(our_schema("junit-extended.xsd"), file), "") << file;
   }
@@ -109,7 +109,7 @@ TEST_F(Formats, ExtendedJunitHasPlacesAttachmentsAndTags) {
               AllOf(HasSubstr("[\\[ATTACHMENT|/etc/passwd]]"), Not(HasSubstr("[[ATTACHMENT"))));
 }
 
-TEST_F(Formats, AFileOfASuiteHasAsManyCasesAsReadersTake) {
+TEST_F(Formats, SuiteFilesStayWithinCaseLimit) {
   constexpr int kCases = 9'001;
   std::vector<PlannedCase> cases;
   std::vector<Event> events = {Event{}};
@@ -134,7 +134,7 @@ TEST_F(Formats, AFileOfASuiteHasAsManyCasesAsReadersTake) {
     EXPECT_EQ(xml_complaint(our_schema("junit-strict.xsd"), write("x.xml", file.text)), "") << file.name;
 }
 
-TEST_F(Formats, AFileOfASuiteIsNotLargerThanReadersTake) {
+TEST_F(Formats, SuiteFilesStayWithinSizeLimit) {
   constexpr int kCases = 1'000;
   const std::string message(40'000, 'x');
   std::vector<PlannedCase> cases;
@@ -160,7 +160,7 @@ TEST_F(Formats, AFileOfASuiteIsNotLargerThanReadersTake) {
 
 // ---- CTRF ----
 
-TEST_F(Formats, CtrfIsValidAndCountsWhatTheRunHas) {
+TEST_F(Formats, CtrfIsValidAndCountsMatchRun) {
   const auto files = write_all("ctrf.json", write_ctrf);
   for (const fs::path& schema : ctrf_schemas()) {
     const auto found = counts("ctrf", files, schema);
@@ -173,7 +173,7 @@ TEST_F(Formats, CtrfIsValidAndCountsWhatTheRunHas) {
   }
 }
 
-TEST_F(Formats, OurSchemaOfCtrfCanFail) {
+TEST_F(Formats, CtrfSchemaRejectsBrokenReports) {
   const fs::path good = write("good.json", written(write_ctrf, resolved_of(rich_journal())));
   if (!counts("ctrf", {good}, our_schema("ctrf.schema.json"))) GTEST_SKIP() << "jsonschema is not installed";
   json report = json::parse(written(write_ctrf, resolved_of(rich_journal())));
@@ -189,7 +189,7 @@ TEST_F(Formats, OurSchemaOfCtrfCanFail) {
   }
 }
 
-TEST_F(Formats, CtrfKeepsOurWordsBesideItsOwn) {
+TEST_F(Formats, CtrfKeepsProctorOutcomes) {
   RunPlanned plan = plan_of({planned("memory.xpu/A.B"), planned("memory.xpu/A.C")});
   plan.subject.commit = {"0123abc", "GITHUB_SHA", ""};
   const ResolvedRun run =
@@ -236,7 +236,7 @@ ResolvedRun each_device_model() {
   return resolved_of(events);
 }
 
-TEST_F(Formats, EachSaysWhatTheDevicesShowAndWhetherAFailureIsNew) {
+TEST_F(Formats, ReportsHaveDeviceFindingsAndNewFailures) {
   const ResolvedRun run = each_device_model();
   const fs::path file = write("report.json", report_json(run));
   EXPECT_EQ(report_json_complaint(file, true), "");
@@ -296,7 +296,7 @@ TEST_F(Formats, OpenTelemetryReadsTheTrace) {
   EXPECT_EQ((*found)[1], json({{"spans", 1}, {"ERROR", 1}}));
 }
 
-TEST_F(Formats, ASpanIsWhatItsCaseIs) {
+TEST_F(Formats, SpanStatusFollowsCaseOutcome) {
   const std::string id = "memory.xpu/A.B";
   const ResolvedRun run =
       resolved_of({plan_of({planned(id)}), started(id), ended(id, {Outcome::kFail, ""}),
@@ -317,7 +317,7 @@ TEST_F(Formats, ASpanIsWhatItsCaseIs) {
 }
 
 // A failure that is known is none in any of its repeats, and a repeat is no retry.
-TEST_F(Formats, RepeatsOfAKnownFailure) {
+TEST_F(Formats, RepeatsOfKnownFailureAreNotRetries) {
   const Verdict crash{Outcome::kCrash, {Reason::kSignal, 11}};
   const ResolvedRun run = resolved_of(
       {plan_of({planned("s/a")}), started("s/a", 1, 1), ended("s/a", crash, 1, 1), started("s/a", 1, 2),
@@ -330,7 +330,7 @@ TEST_F(Formats, RepeatsOfAKnownFailure) {
   EXPECT_EQ(test["retryAttempts"].size(), 1U);
 }
 
-TEST_F(Formats, ATestDoesNotSayWhatItCameTo) {
+TEST_F(Formats, TestPropertiesCannotOverrideOutcome) {
   AttemptEnded end = ended("s/a", {Outcome::kFail, ""});
   end.properties = {{"proctor.outcome", "pass"}, {"dd_tags[simulated]", "no"}, {"mode", "fast"}};
   const ResolvedRun run =
@@ -342,7 +342,7 @@ TEST_F(Formats, ATestDoesNotSayWhatItCameTo) {
   EXPECT_THAT(xml, Not(HasSubstr("value=\"no\"")));
 }
 
-TEST_F(Formats, MetricsCountByOutcomeAndNameNoCase) {
+TEST_F(Formats, MetricsCountByOutcomeWithoutCaseNames) {
   const std::string rich = written(write_metrics, resolved_of(rich_journal()));
   EXPECT_THAT(rich, HasSubstr("proctor_cases{suite=\"memory\",backend=\"xpu\",outcome=\"crash\"} 2\n"));
   EXPECT_THAT(rich, HasSubstr("proctor_cases_flaky{suite=\"memory\",backend=\"xpu\"} 1\n"));
@@ -363,7 +363,7 @@ TEST_F(Formats, MetricsCountByOutcomeAndNameNoCase) {
 
 // ---- which are written, and where ----
 
-TEST(ReportFormats, AreReadFromAList) {
+TEST(ReportFormats, ParsesCommaSeparatedList) {
   const auto words = [](const std::string& list) {
     const auto formats = parse_formats(list);
     return formats ? std::to_string(formats->size()) : formats.error().what + " " + formats.error().hint;
@@ -377,7 +377,7 @@ TEST(ReportFormats, AreReadFromAList) {
   EXPECT_THAT(words("json,"), HasSubstr("there is no format ``"));
 }
 
-TEST(ReportFormats, EachIsInTheTableOfItsPage) {
+TEST(ReportFormats, DocumentationListsEachFormat) {
   const std::string page = read_file_or_empty(std::string(PROCTOR_SOURCE_DIR) + "/docs/how-to/ci.md");
   for (const ReportFormat& format : all_formats()) {
     EXPECT_THAT(page, HasSubstr(fmt::format("| `{}`{} | `{}` |", format.name, format.is_default ? " *" : "",
@@ -385,7 +385,7 @@ TEST(ReportFormats, EachIsInTheTableOfItsPage) {
   }
 }
 
-TEST(ReportFormats, OnlyThoseThatAreAskedForAreWritten) {
+TEST(ReportFormats, RenderWritesOnlySelectedFormats) {
   TempDir directory;
   const ResolvedRun run = resolved_of(rich_journal());
   const auto there = [&] {

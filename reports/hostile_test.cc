@@ -175,7 +175,7 @@ void expect_nothing_to_obey(const std::string& text, const std::string& name) {
   EXPECT_EQ(text.find('\x1b'), text.npos) << name;
 }
 
-TEST_F(Hostile, NoFileHoldsWhatAnEditorOrATerminalObeys) {
+TEST_F(Hostile, ReportFilesHaveNoControlSequences) {
   for (const Run& run : runs_) {
     for (const auto& entry : fs::recursive_directory_iterator(run.place)) {
       if (entry.is_regular_file()) expect_nothing_to_obey(read_file_or_empty(entry.path()), entry.path());
@@ -183,7 +183,7 @@ TEST_F(Hostile, NoFileHoldsWhatAnEditorOrATerminalObeys) {
   }
 }
 
-TEST_F(Hostile, NoComparisonHoldsWhatAnEditorOrATerminalObeys) {
+TEST_F(Hostile, ComparisonsHaveNoControlSequences) {
   for (std::size_t i = 1; i < runs_.size(); ++i) {
     const RunResults before = results_of(runs_[i - 1].resolved);
     const RunResults after = results_of(runs_[i].resolved);
@@ -207,7 +207,7 @@ GateInputs gate_inputs(ResolvedRun run) {
   return inputs;
 }
 
-TEST_F(Hostile, NoVerdictHoldsWhatAnEditorOrATerminalObeys) {
+TEST_F(Hostile, GateVerdictsHaveNoControlSequences) {
   for (Run& run : runs_) {
     const GateInputs inputs = gate_inputs(std::move(run.resolved));
     const auto verdict = judge(inputs);
@@ -224,7 +224,7 @@ TEST_F(Hostile, ReportJsonIsValid) {
   for (const fs::path& file : files("report.json")) EXPECT_EQ(report_json_complaint(file, true), "") << file;
 }
 
-TEST_F(Hostile, JunitparserCountsWhatTheRunHas) {
+TEST_F(Hostile, JunitparserCountsMatchRun) {
   for (const char* name : {"junit.xml", "junit-extended.xml"}) {
     const auto found = counts("junitparser", files(name));
     if (!found) GTEST_SKIP() << "junitparser is not installed; ./dev test does it";
@@ -245,7 +245,7 @@ TEST_F(Hostile, JunitparserCountsWhatTheRunHas) {
   }
 }
 
-TEST_F(Hostile, CtrfIsValidAndCountsWhatTheRunHas) {
+TEST_F(Hostile, CtrfIsValidAndCountsMatchRun) {
   for (const fs::path& schema : ctrf_schemas()) {
     const auto found = counts("ctrf", files("ctrf.json"), schema);
     if (!found) GTEST_SKIP() << "jsonschema is not installed";
@@ -258,7 +258,7 @@ TEST_F(Hostile, CtrfIsValidAndCountsWhatTheRunHas) {
   }
 }
 
-TEST_F(Hostile, NoPageHasMarkupOfARun) {
+TEST_F(Hostile, PagesContainNoMarkupOfRun) {
   const auto found = counts("page", files("index.html"));
   ASSERT_TRUE(found && found->size() == runs_.size());
   for (std::size_t i = 0; i < runs_.size(); ++i) {
@@ -293,7 +293,7 @@ std::vector<std::string> rows(const fs::path& database, const std::string& quest
   return found;
 }
 
-TEST_F(Hostile, SqlitesOwnShellCountsInAHistoryWhatTheRunsHave) {
+TEST_F(Hostile, SqliteShellCountsMatchRuns) {
   if (run_child({"sqlite3", "--version"}).exit_code != 0) GTEST_SKIP() << "sqlite3 is not installed";
   const fs::path file = directory_.path() / "history.sqlite";
   auto history = History::open(file.string(), std::chrono::seconds(20));

@@ -54,7 +54,7 @@ std::vector<Event> random_journal(std::mt19937& random, int slots) {
   return events;
 }
 
-TEST(JournalFuzz, TruncatedAnywhereItRendersAndKeepsWhatHadEnded) {
+TEST(JournalFuzz, TruncatedJournalKeepsEndedCases) {
   constexpr int kSlots = 3;
   std::mt19937 random(20260822);
   TempDir dir;
@@ -101,7 +101,7 @@ TEST(JournalFuzz, TruncatedAnywhereItRendersAndKeepsWhatHadEnded) {
   }
 }
 
-TEST(JournalFuzz, DamagedAnywhereItRendersOrIsRefused) {
+TEST(JournalFuzz, DamagedJournalRendersOrIsRefused) {
   std::mt19937 random(7);
   TempDir dir;
   const auto path = dir.path() / "journal.jsonl";

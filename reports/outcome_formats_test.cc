@@ -82,7 +82,7 @@ std::string span_shown(const ResolvedRun& run) {
   return "none";
 }
 
-TEST(OutcomeFormats, EachOutcomeInEachFormat) {
+TEST(OutcomeFormats, ReportsShowEachOutcome) {
   const std::vector<Shown> rows = {
       {{Outcome::kPass, ""}, "proctor", "none", "none", 0, "passed pass", "pass OK"},
       {{Outcome::kFail, ""}, "proctor", "failure proctor.fail", "error", 1, "failed fail", "fail ERROR"},
@@ -263,13 +263,13 @@ constexpr std::string_view kGolden = R"(
 | `notrun`, the machine's | `error` `proctor.notrun` | `other` | error | missing | unrun | ERROR | 75 | the command's | no |
 )";
 
-TEST(OutcomeFormats, EachCellIsAsItWasAgreed) {
+TEST(OutcomeFormats, TableMatchesGoldenTable) {
   std::string rows = "\n";
   for (const OutcomeMeaning& row : outcome_meanings()) rows += row_text(row);
   EXPECT_EQ(rows, kGolden);
 }
 
-TEST(OutcomeFormats, ThePageShowsTheTable) {
+TEST(OutcomeFormats, DocumentationHasOutcomeTable) {
   const std::string sources = PROCTOR_SOURCE_DIR;
   if (!std::filesystem::exists(sources)) GTEST_SKIP() << "the program is elsewhere than its sources";
   const std::string page = read_file_or_empty(sources + "/docs/reference/outcomes.md");
@@ -291,7 +291,7 @@ TEST(OutcomeFormats, WhatWasNotRunAndAnUnexpectedPassPassNowhere) {
 }
 
 // No column calls good what another calls bad.
-TEST(OutcomeFormats, TheColumnsOfARowAgree) {
+TEST(OutcomeFormats, FormatsOfOneOutcomeAgree) {
   for (const OutcomeMeaning& row : outcome_meanings()) {
     SCOPED_TRACE(row_text(row));
     const OutcomeFormats& formats = formats_of(row);
@@ -302,7 +302,7 @@ TEST(OutcomeFormats, TheColumnsOfARowAgree) {
   }
 }
 
-TEST(OutcomeFormats, OpenTelemetryHasItsOwnWordsForGoodAndBad) {
+TEST(OutcomeFormats, MapsOutcomesToOpenTelemetryResults) {
   EXPECT_EQ(span_result({Outcome::kPass, ""}), "pass");
   EXPECT_EQ(span_result({Outcome::kCrash, {Reason::kSignal, 11}}), "fail");
   EXPECT_EQ(span_result({Outcome::kNotrun, Reason::kBudget}), "fail");
@@ -343,7 +343,7 @@ std::string reason_table() {
   return text;
 }
 
-TEST(OutcomeFormats, ThePageShowsTheReasons) {
+TEST(OutcomeFormats, DocumentationHasReasonTable) {
   const std::string sources = PROCTOR_SOURCE_DIR;
   if (!std::filesystem::exists(sources)) GTEST_SKIP() << "the program is elsewhere than its sources";
   const std::string page = read_file_or_empty(sources + "/docs/reference/outcomes.md");

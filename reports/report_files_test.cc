@@ -17,7 +17,7 @@ using namespace testing_support;
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-TEST(ReportJson, IsValidAndTheSchemaNamesEveryKey) {
+TEST(ReportJson, MatchesStrictSchema) {
   TempDir dir;
   auto events = rich_journal();
   for (Event& event : events) {
@@ -35,7 +35,7 @@ TEST(ReportJson, IsValidAndTheSchemaNamesEveryKey) {
   EXPECT_EQ(report_json_complaint(dir.path() / "report.json", true), "");
 }
 
-TEST(ReportJson, TheSchemaMayGrowButNotShrink) {
+TEST(ReportJson, SchemaAllowsNewKeysOnly) {
   TempDir dir;
   const auto file = dir.path() / "report.json";
   json report = json::parse(report_json(resolved_of(rich_journal())));
@@ -62,7 +62,7 @@ TEST(ReportJson, TheSchemaMayGrowButNotShrink) {
   EXPECT_THAT(report_json_complaint(file, false), HasSubstr("NaN is not JSON"));
 }
 
-TEST(ReportJson, HoldsTheFieldsOfTheContract) {
+TEST(ReportJson, HasDocumentedFields) {
   RunPlanned plan = plan_of({planned("memory.xpu/A.B"), planned("memory.xpu/A.C")});
   plan.sim = SimInfo{"xpu:2x2", "intel"};
   plan.fingerprint = {{"host.kernel", "6.1", "/proc", ""}, {"kmd.xe", {}, "/sys/module/xe", "not loaded"}};
@@ -115,7 +115,7 @@ TEST(ReportJson, HoldsTheFieldsOfTheContract) {
 }
 
 // A gate reads it: what nobody knows is null and has a reason.
-TEST(ReportJson, SaysWhatWasTested) {
+TEST(ReportJson, HasTestedCommitAndPrograms) {
   RunPlanned plan = plan_of({});
   plan.subject.commit = {"0123abc", "GITHUB_SHA", ""};
   plan.subject.dirty = {"false", "git status", ""};
@@ -150,7 +150,7 @@ TEST(ReportJson, SaysWhatWasTested) {
   EXPECT_EQ(old["suites"].size(), 0u);
 }
 
-TEST(ReportJson, SaysHowLongKnownFailuresHold) {
+TEST(ReportJson, HasExpiryOfKnownFailures) {
   RunPlanned plan = plan_of({planned("memory.xpu/A"), planned("memory.xpu/B")});
   plan.known_failures =
       KnownFailuresFile{"known.toml",
@@ -173,7 +173,7 @@ TEST(ReportJson, SaysHowLongKnownFailuresHold) {
   EXPECT_EQ((*resolved_of({plan}).find("memory.xpu/A")).known_failure, nullptr);
 }
 
-TEST(ReportJson, HasWhatTheKernelSaysOfTheDevices) {
+TEST(ReportJson, HasHardwareEvidence) {
   const HardwareEvidence evidence{.id = "xpu:0000:03:00.0",
                                   .when = "start",
                                   .pci = "0000:03:00.0",
@@ -196,7 +196,7 @@ TEST(ReportJson, HasWhatTheKernelSaysOfTheDevices) {
 }
 
 // Of 20,000 cases no more is held at once than of one.
-TEST(ReportJson, IsWrittenCaseByCaseAndSaysNothingThatIsEmpty) {
+TEST(ReportJson, StreamsCasesAndOmitsEmptyFields) {
   std::vector<PlannedCase> cases;
   std::vector<Event> events = {Event{}};
   constexpr int kCases = 20'000;
@@ -225,7 +225,7 @@ TEST(ReportJson, IsWrittenCaseByCaseAndSaysNothingThatIsEmpty) {
     EXPECT_FALSE(one["attempts"][0].contains(nothing)) << nothing;
 }
 
-TEST(ReportJson, AFigureThatWasNotTakenIsSaidOnce) {
+TEST(ReportJson, ListsMissingTelemetryOnce) {
   std::vector<Event> events = {plan_of({planned("s/a"), planned("s/b")})};
   for (const std::string id : {"s/a", "s/b"}) {
     AttemptEnded end = ended(id, {Outcome::kPass, ""});
@@ -242,7 +242,7 @@ TEST(ReportJson, AFigureThatWasNotTakenIsSaidOnce) {
             json({{{"of", "xpu-sim:0"}, {"name", "power"}, {"note", "not offered"}, {"attempts", 2}}}));
 }
 
-TEST(Render, WritesAllFilesAndTheSameBytesAgain) {
+TEST(Render, WritesAllFilesReproducibly) {
   TempDir first, second;
   const ResolvedRun live = resolved_of(rich_journal());
   write_file(first.path() / "journal.jsonl", journal_text(rich_journal()));
@@ -260,7 +260,7 @@ TEST(Render, WritesAllFilesAndTheSameBytesAgain) {
   }
 }
 
-TEST(Render, AFileThatCannotBeWrittenIsNamedAndTheOthersAreWritten) {
+TEST(Render, ContinuesAfterUnwritableFile) {
   TempDir dir;
   std::filesystem::create_directories(dir.path() / "report.json" / "in the way");
   write_file(dir.path() / "junit", "not a directory");

@@ -9,7 +9,7 @@
 namespace proctor {
 namespace {
 
-TEST(Alive, AGuardedCallbackDoesNothingOnceItsOwnerIsGone) {
+TEST(Alive, IgnoresCallbackAfterOwnerIsDestroyed) {
   int calls = 0;
   auto alive = std::make_optional<Alive>();
   const std::function<void(int)> add = alive->guard([&](int value) { calls += value; });
@@ -19,7 +19,7 @@ TEST(Alive, AGuardedCallbackDoesNothingOnceItsOwnerIsGone) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST(Alive, RenewedItForgetsOnlyTheCallbacksSoFar) {
+TEST(Alive, RenewInvalidatesEarlierCallbacksOnly) {
   int calls = 0;
   Alive alive;
   const std::function<void()> before = alive.guard([&] { ++calls; });
@@ -34,7 +34,7 @@ TEST(Alive, RenewedItForgetsOnlyTheCallbacksSoFar) {
   EXPECT_EQ(calls, 10);
 }
 
-TEST(Alive, ACallbackMayDestroyItsOwner) {
+TEST(Alive, CallbackMayDestroyOwner) {
   auto alive = std::make_unique<Alive>();
   int calls = 0;
   const std::function<void()> last = alive->guard([&] {

@@ -28,7 +28,7 @@ std::set<std::string> pairs_of(const std::vector<std::vector<std::string>>& rows
   return pairs;
 }
 
-TEST(Axes, ATableHoldsEachPairOfValues) {
+TEST(Axes, PairTableCoversEveryPairOfValues) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const PairTable table = cover_pairs(some_axes(), seed);
     EXPECT_EQ(table.pairs, 5U * 4 + 5U * 4 + 4U * 4);
@@ -38,7 +38,7 @@ TEST(Axes, ATableHoldsEachPairOfValues) {
   }
 }
 
-TEST(Axes, ShortTablesSayHowManyPairsTheyHold) {
+TEST(Axes, RowLimitReportsNumberOfCoveredPairs) {
   const PairTable whole = cover_pairs(some_axes(), 0);
   const PairTable table = cover_pairs(some_axes(), 0, 8);
   ASSERT_EQ(table.rows.size(), 8U);
@@ -47,13 +47,13 @@ TEST(Axes, ShortTablesSayHowManyPairsTheyHold) {
   EXPECT_TRUE(std::equal(table.rows.begin(), table.rows.end(), whole.rows.begin()));
 }
 
-TEST(Axes, ASeedAlwaysMeansTheSameTable) {
+TEST(Axes, SameSeedGivesSameTable) {
   EXPECT_EQ(cover_pairs(some_axes(), 7).rows, cover_pairs(some_axes(), 7).rows);
   EXPECT_NE(cover_pairs(some_axes(), 7).rows, cover_pairs(some_axes(), 8).rows);
   EXPECT_EQ(point_text(some_axes(), cover_pairs(some_axes(), 0).rows.front()), "bytes=0,offset=0,pattern=16");
 }
 
-TEST(Axes, ASingleAxisHasARowForEachValue) {
+TEST(Axes, SingleAxisHasOneRowPerValue) {
   const PairTable table = cover_pairs({{"group", {"1", "2", "32", "1024"}, {}}}, 3, 2);
   EXPECT_EQ(table.rows, (std::vector<std::vector<std::string>>{{"1"}, {"1024"}}));
   EXPECT_EQ(table.covered, 2U);
@@ -61,7 +61,7 @@ TEST(Axes, ASingleAxisHasARowForEachValue) {
   EXPECT_EQ(cover_pairs({}, 0).rows.size(), 1U);
 }
 
-TEST(Axes, APointFixesTheAxesThatItNames) {
+TEST(Axes, PointFixesNamedAxes) {
   const auto axes = axes_at(some_axes(), "offset=3,bytes=4294967301", "memory/Fill.X");
   ASSERT_TRUE(axes);
   const PairTable table = cover_pairs(*axes, 0);
@@ -69,7 +69,7 @@ TEST(Axes, APointFixesTheAxesThatItNames) {
   EXPECT_EQ(point_text(*axes, table.rows.front()).substr(0, 27), "bytes=4294967301,offset=3,p");
 }
 
-TEST(Axes, WhatDoesNotExistIsNamedWithTheNearMiss) {
+TEST(Axes, RejectsUnknownPointWithSuggestion) {
   const auto refused = [](const std::string& point) {
     const auto axes = axes_at(some_axes(), point, "memory/Fill.X");
     return axes ? std::string() : axes.error().what + " / " + axes.error().hint;

@@ -72,7 +72,7 @@ TEST_F(BuildIdTest, IsFoundAmongOtherNotes) {
             "ab1200ff");
 }
 
-TEST_F(BuildIdTest, WhatHasNoneIsAnError) {
+TEST_F(BuildIdTest, RejectsFilesWithoutBuildId) {
   for (const std::string& notes :
        {std::string(), note(NT_GNU_ABI_TAG, kGnu, "1234"), note(NT_GNU_BUILD_ID, kGnu, ""),
         note(NT_GNU_BUILD_ID, "Other", kId), std::string(7, '\xff'), std::string(40, '\xff')})
@@ -85,7 +85,7 @@ TEST_F(BuildIdTest, WhatHasNoneIsAnError) {
   EXPECT_FALSE(read_build_id(directory_.path()));
 }
 
-TEST_F(BuildIdTest, ACutOrChangedFileIsNeverReadBeyondItsEnd) {
+TEST_F(BuildIdTest, NeverReadsPastEndOfDamagedFile) {
   const std::string whole = elf(note(NT_GNU_BUILD_ID, kGnu, kId));
   for (std::size_t size = 0; size < whole.size(); ++size)
     EXPECT_NE(read(whole.substr(0, size)), "ab1200ff") << size;

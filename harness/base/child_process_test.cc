@@ -59,7 +59,7 @@ class Child : public testing::Test {
   const TempDir directory_;
 };
 
-TEST_F(Child, EndsWithACodeOrASignal) {
+TEST_F(Child, ReportsExitCodeOrSignal) {
   for (int i = 0; i < 20; ++i) {
     auto exits = ChildProcess::start({.argv = {"sh", "-c", "exit 3"}});
     ASSERT_TRUE(exits) << exits.error().what;
@@ -72,13 +72,13 @@ TEST_F(Child, EndsWithACodeOrASignal) {
   EXPECT_EQ(end.exit_code, -1);
 }
 
-TEST_F(Child, IsKilledWithItsObject) {
+TEST_F(Child, DestructorKillsProcess) {
   auto child = ChildProcess::start({.argv = {"sleep", "1000"}});
   ASSERT_TRUE(child);
   EXPECT_FALSE(child->wait_until(Clock::now()));
 }
 
-TEST_F(Child, WhatCannotBeStartedIsSaid) {
+TEST_F(Child, ReportsReasonOfStartFailure) {
   const auto error = [](const std::string& program) {
     const auto child = ChildProcess::start({.argv = {program}});
     return child ? "it was started" : child.error().what;
@@ -94,7 +94,7 @@ TEST_F(Child, WhatCannotBeStartedIsSaid) {
 // A handler of ours would write to it.
 int exits_of_others[2];
 
-TEST_F(Child, NothingOfOursRunsInOneThatCannotBeStarted) {
+TEST_F(Child, FailedStartRunsNoExitHandlers) {
   ASSERT_EQ(::pipe2(exits_of_others, O_CLOEXEC | O_NONBLOCK), 0);
   static const pid_t kSelf = ::getpid();
   std::atexit([] {
@@ -105,13 +105,13 @@ TEST_F(Child, NothingOfOursRunsInOneThatCannotBeStarted) {
   EXPECT_EQ(::read(exits_of_others[0], &byte, 1), -1);
 }
 
-TEST_F(Child, HasNoOtherDescriptors) {
+TEST_F(Child, InheritsNoOtherDescriptors) {
   const UniqueFd plain(::open("/dev/null", O_RDONLY));  // not closed by an exec
   const UniqueFd far(::fcntl(plain.get(), F_DUPFD, 200));
   EXPECT_EQ(said("ls /proc/self/fd"), "0\n1\n2\n3\n");  // the last is that of ls
 }
 
-TEST_F(Child, HasTheDescriptorsOfItsSpec) {
+TEST_F(Child, ReceivesDescriptorsOfSpec) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   const UniqueFd in(ends[0]);
@@ -128,7 +128,7 @@ TEST_F(Child, HasTheDescriptorsOfItsSpec) {
   EXPECT_EQ(std::string(text, static_cast<std::size_t>(std::max<ssize_t>(got, 0))), "there\n");
 }
 
-TEST_F(Child, HasDefaultSignals) {
+TEST_F(Child, StartsWithDefaultSignals) {
   sigset_t term, before;
   sigemptyset(&term);
   sigaddset(&term, SIGTERM);
@@ -140,7 +140,7 @@ TEST_F(Child, HasDefaultSignals) {
   EXPECT_EQ(signals, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 }
 
-TEST_F(Child, OurSignalsAreAsBefore) {
+TEST_F(Child, StartKeepsSignalMaskOfCaller) {
   sigset_t before, after;
   ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
   said("true");
@@ -149,13 +149,13 @@ TEST_F(Child, OurSignalsAreAsBefore) {
     EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal));
 }
 
-TEST_F(Child, StartsInADirectory) {
+TEST_F(Child, StartsInGivenDirectory) {
   EXPECT_EQ(said("pwd -P", {.directory = directory_.string()}),
             fs::canonical(directory_.path()).string() + "\n");
   EXPECT_THAT(said("true", {.directory = "/no/such"}), HasSubstr("start /bin/sh: No such file"));
 }
 
-TEST_F(Child, EnvironmentIsChanged) {
+TEST_F(Child, ReceivesChangedEnvironment) {
   ::setenv("PROCTOR_A", "1", 1);
   ::setenv("PROCTOR_AB", "2", 1);
   const auto changed = environment_with({"PROCTOR_A", "PROCTOR_C=3=4", "PROCTOR_C=5"});
@@ -165,14 +165,14 @@ TEST_F(Child, EnvironmentIsChanged) {
   EXPECT_EQ(said("echo $PROCTOR_AB$PROCTOR_C", {.env = changed}), "25\n");
 }
 
-TEST_F(Child, FilesAreLimited) {
+TEST_F(Child, FileSizeIsLimited) {
   const std::string file = (directory_ / "large").string();
   said("exec head -c 100000 /dev/zero > " + file, {.file_limit = 5000});
   EXPECT_EQ(fs::file_size(file), 5000u);
 }
 
 // As on old kernels, and in containers that know no pidfds. A filter holds for the thread that sets it.
-TEST_F(Child, IsStartedAndWaitedForWithoutPidfds) {
+TEST_F(Child, WorksWithoutPidfds) {
   std::thread([] {
     sock_filter refuse_pidfds[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -190,14 +190,14 @@ TEST_F(Child, IsStartedAndWaitedForWithoutPidfds) {
   }).join();
 }
 
-TEST_F(Child, SomebodyElseMayWaitForIt) {
+TEST_F(Child, WaitAcceptsAlreadyReapedProcess) {
   auto child = ChildProcess::start({.argv = {"true"}});
   ASSERT_TRUE(child);
   ASSERT_EQ(::waitpid(child->pid(), nullptr, 0), child->pid());
   EXPECT_EQ(child->wait().exit_code, -1);
 }
 
-TEST(FindProgram, LooksInPath) {
+TEST(FindProgram, FindsExecutableFileInPath) {
   const TempDir directory;
   fs::create_directories(directory / "a/tool");  // a directory is none
   fs::create_directory(directory / "b");

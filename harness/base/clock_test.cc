@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Day, IsReadAndWritten) {
+TEST(Day, ParsesAndFormatsDates) {
   EXPECT_EQ(parse_day("2027-06-30"), 2027y / 6 / 30);
   EXPECT_EQ(parse_day("2028-02-29"), 2028y / 2 / 29);
   EXPECT_EQ(day_text(2027y / 6 / 3), "2027-06-03");
@@ -24,7 +24,7 @@ TEST(Day, DaysBetweenCountMonthsAndYears) {
   EXPECT_EQ(days_between(2027y / 1 / 1, 2027y / 1 / 1), 0);
 }
 
-TEST(Day, MomentsAreUtc) {
+TEST(Day, ParsesAndFormatsUtcTimes) {
   const auto noon = parse_utc("2027-06-30T12:34:56Z");
   ASSERT_TRUE(noon);
   EXPECT_EQ(*noon, std::chrono::sys_days(2027y / 6 / 30) + 12h + 34min + 56s);

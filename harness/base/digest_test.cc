@@ -9,7 +9,7 @@ namespace {
 
 // Messages and digests published with FIPS 180 (csrc.nist.gov, "Examples with
 // Intermediate Values", and CAVP).
-TEST(Sha256, FipsVectors) {
+TEST(Sha256, MatchesFipsVectors) {
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
@@ -23,7 +23,7 @@ TEST(Sha256, FipsVectors) {
   EXPECT_EQ(sha256_hex("\xbd"), "68325720aabd7c82f30f554b313d0570c95accbb7dc4b5aae11204c08ffe732b");
 }
 
-TEST(Sha256, TheProcessorsInstructionsAndThePlainRoundsAgree) {
+TEST(Sha256, HardwareAndPortableImplementationsAgree) {
   std::string text;
   for (int length = 0; length < 700; ++length) {
     Sha256 plain(false);
@@ -37,13 +37,13 @@ TEST(Sha256, TheProcessorsInstructionsAndThePlainRoundsAgree) {
 }
 
 // Lengths around the block and padding borders, chained into one digest; the value is from Python's hashlib.
-TEST(Sha256, PaddingBorders) {
+TEST(Sha256, HashesLengthsAroundPaddingBorders) {
   std::string all;
   for (std::size_t length = 0; length <= 130; ++length) all += sha256_hex(std::string(length, 'x'));
   EXPECT_EQ(sha256_hex(all), "87aca1c44bc7ba8897768170211f0a02063de70801131ff86c7edb9ce32c6a50");
 }
 
-TEST(Sha256, PiecesGiveTheDigestOfTheWhole) {
+TEST(Sha256, PiecewiseInputGivesSameDigest) {
   std::string text;
   for (int i = 0; i < 300; ++i) text += static_cast<char>(i);
   for (std::size_t piece = 1; piece <= text.size(); ++piece) {
@@ -55,7 +55,7 @@ TEST(Sha256, PiecesGiveTheDigestOfTheWhole) {
   }
 }
 
-TEST(Hex, ComesBackAsItWent) {
+TEST(Hex, RoundTripsBytes) {
   const std::array<char, 4> bytes{'\0', '\x7f', '\x80', '\xff'};
   EXPECT_EQ(to_hex(bytes), "007f80ff");
   std::array<char, 4> back{};
@@ -63,7 +63,7 @@ TEST(Hex, ComesBackAsItWent) {
   EXPECT_EQ(back, bytes);
 }
 
-TEST(Hex, TextOfAnotherLengthOrWithOtherLettersIsRefused) {
+TEST(Hex, RejectsWrongLengthOrNonHexDigit) {
   std::array<char, 2> bytes{};
   for (const char* text : {"", "00", "00000", "000000", "00g0", "0x00", "-100"}) {
     EXPECT_FALSE(from_hex(text, bytes)) << text;

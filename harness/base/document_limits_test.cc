@@ -20,7 +20,7 @@ std::string nested(std::string_view open, std::string_view close, std::size_t de
   return repeated(open, depth) + "1" + repeated(close, depth);
 }
 
-TEST(DocumentLimits, ValuesWithinValues) {
+TEST(DocumentLimits, RejectsNestingBeyondLimit) {
   for (const auto& [open, close] : {std::pair("[", "]"), std::pair("{\"a\":", "}"), std::pair(" [ ", " ] "),
                                     std::pair("[\"]]}}\\\"]\",", "]"), std::pair("{\"]\":", "}")}) {
     EXPECT_EQ(beyond_json_limits(nested(open, close, kMostNesting)), "") << open;
@@ -33,7 +33,7 @@ TEST(DocumentLimits, ValuesWithinValues) {
   EXPECT_TRUE(parse_json(repeated("{\"a\":[", 1'000'000)).is_discarded());
 }
 
-TEST(DocumentLimits, BracketsOfTextsAndValuesBesideEachOtherDoNotCount) {
+TEST(DocumentLimits, IgnoresBracketsInStringsAndSiblings) {
   const std::string text = repeated("[", 1000) + R"(\")" + repeated("{", 1000);
   EXPECT_EQ(parse_json("[\"" + text + "\"]").size(), 1u);
   EXPECT_EQ(parse_json("[" + repeated("[],", 10'000) + "{}]").size(), 10'001u);
@@ -41,7 +41,7 @@ TEST(DocumentLimits, BracketsOfTextsAndValuesBesideEachOtherDoNotCount) {
 }
 
 // What a parser makes of them is many times as large as their text.
-TEST(DocumentLimits, ManySmallValues) {
+TEST(DocumentLimits, RejectsTooManyValues) {
   std::string many = "[";
   many.reserve(43'000'000);
   for (int i = 0; i < 20'000'000; ++i) many += "1,";
@@ -51,7 +51,7 @@ TEST(DocumentLimits, ManySmallValues) {
 }
 
 // What is no JSON is not mistaken for it, wherever the count of its brackets goes.
-TEST(DocumentLimits, WhatIsNoJson) {
+TEST(DocumentLimits, RejectsInvalidJson) {
   const std::string deep = repeated("[", 200'000);
   for (const std::string& text :
        {std::string(), std::string("\""), std::string("\\"), std::string("\"\\"), repeated("]", 1000) + deep,

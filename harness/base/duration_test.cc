@@ -28,7 +28,7 @@ constexpr GoodDuration kGood[] = {{"0s", 0},
                                   {"007s", 7000},
                                   {"31536000000ms", 31'536'000'000}};
 
-TEST(Duration, Good) {
+TEST(Duration, ParsesValidDurations) {
   for (const auto& [text, ms] : kGood) {
     const auto parsed = parse_duration(text);
     ASSERT_TRUE(parsed) << text << ": " << parsed.error().what;
@@ -68,7 +68,7 @@ constexpr BadDuration kBad[] = {{"", "empty", "250ms"},
                                 {"31536000001ms", "365 days", "8760h"},
                                 {"99999999999999999999999h", "365 days", "8760h"}};
 
-TEST(Duration, BadNamesTheValueTheReasonAndTheNearMiss) {
+TEST(Duration, RejectsInvalidDurationWithSuggestion) {
   for (const auto& [text, why, hint] : kBad) {
     const auto parsed = parse_duration(text);
     ASSERT_FALSE(parsed) << text << " was read as " << parsed->count() << " ms";
@@ -79,7 +79,7 @@ TEST(Duration, BadNamesTheValueTheReasonAndTheNearMiss) {
   }
 }
 
-TEST(Duration, FormatIsTheShortestThatReadsBack) {
+TEST(Duration, FormatRoundTripsInShortestForm) {
   EXPECT_EQ(format_duration(Milliseconds(0)), "0s");
   EXPECT_EQ(format_duration(Milliseconds(90'000)), "90s");
   EXPECT_EQ(format_duration(Milliseconds(1500)), "1500ms");
@@ -94,7 +94,7 @@ TEST(Duration, FormatIsTheShortestThatReadsBack) {
   }
 }
 
-TEST(Duration, ForPeople) {
+TEST(Duration, HumanFormatRoundsToReadableUnits) {
   EXPECT_EQ(human_duration(Milliseconds(0)), "0 ms");
   EXPECT_EQ(human_duration(Milliseconds(312)), "312 ms");
   EXPECT_EQ(human_duration(Milliseconds(999)), "999 ms");

@@ -7,7 +7,7 @@
 namespace proctor {
 namespace {
 
-TEST(FailureRate, TheIntervalIsWilsons) {
+TEST(FailureRate, ComputesWilsonInterval) {
   const RateInterval some =
       wilson_interval(2, 20);  // by the formula in Brown, Cai, DasGupta (2001), section 3.1.1
   EXPECT_NEAR(some.low, 0.0279, 0.0001);
@@ -19,7 +19,7 @@ TEST(FailureRate, TheIntervalIsWilsons) {
 }
 
 // At the bounds of the interval, the first failure comes so early, or so late, with 2.5 %.
-TEST(FailureRate, TheIntervalOfAFirstFailureIsExact) {
+TEST(FailureRate, FirstFailureIntervalIsExact) {
   for (const int run : {2, 10, 459}) {
     const RateInterval interval = interval_of_first_failure(run);
     EXPECT_NEAR(1 - std::pow(1 - interval.low, run), 0.025, 1e-9) << run;
@@ -29,7 +29,7 @@ TEST(FailureRate, TheIntervalOfAFirstFailureIsExact) {
   EXPECT_EQ(interval_of_first_failure(1).high, 1);
 }
 
-TEST(FailureRate, AsManyRunsAsExcludeIt) {
+TEST(FailureRate, ComputesFewestRunsToExcludeRate) {
   const auto runs = [](const char* text) { return runs_to_exclude(*parse_exclusion(text)); };
   EXPECT_EQ(runs("99%:1%"), 459);
   EXPECT_EQ(runs("90%:10%"), 22);
@@ -45,7 +45,7 @@ TEST(FailureRate, AsManyRunsAsExcludeIt) {
   }
 }
 
-TEST(FailureRate, AValueThatIsNoneIsNamed) {
+TEST(FailureRate, RejectsInvalidExclusion) {
   for (const char* text : {"",         "99%",       ":",       "99%:",      ":1%",     "0%:1%",    "100%:1%",
                            "99%:0%",   "99%:100%",  "99:1",    "99%:1%:2%", "%:%",     "-50%:10%", "nan%:10%",
                            "90%:inf%", "9,9%:0,1%", " 99%:1%", "99%%:1%",   "9e1%:1%", "0.99:0.01"}) {
@@ -61,27 +61,27 @@ TEST(FailureRate, AValueThatIsNoneIsNamed) {
   EXPECT_TRUE(parse_exclusion("99%:0.001%"));
 }
 
-TEST(FailureRate, APercentageIsTheNearestNumber) {
+TEST(FailureRate, ParsesPercentagesToNearestNumber) {
   const auto exclusion = parse_exclusion("99.9%:0.1%");
   ASSERT_TRUE(exclusion);
   EXPECT_EQ(*exclusion, (Exclusion{.confidence = 0.999, .rate = 0.001}));
 }
 
-TEST(FailureRate, WhatNoOptionSaysTakesTheMostRuns) {
+TEST(FailureRate, InvalidNumbersTakeMaximumRuns) {
   for (const double strange : {-1.0, 0.0, 1.0, 2.0, std::nan("")}) {
     EXPECT_EQ(runs_to_exclude({strange, 0.01}), kMostExclusionRuns) << strange;
     EXPECT_EQ(runs_to_exclude({0.99, strange}), kMostExclusionRuns) << strange;
   }
 }
 
-TEST(FailureRate, TheFirstFailureEndsAClaim) {
+TEST(FailureRate, FirstFailureEndsClaim) {
   EXPECT_EQ(claim_of(459, 458, 0), Claim::kOpen);
   EXPECT_EQ(claim_of(459, 459, 0), Claim::kExcluded);
   EXPECT_EQ(claim_of(459, 1, 1), Claim::kNotExcluded);
   EXPECT_EQ(claim_of(459, 459, 1), Claim::kNotExcluded);
 }
 
-TEST(FailureRate, APercentageHasTwoDigits) {
+TEST(FailureRate, FormatsPercentagesWithTwoDigits) {
   EXPECT_EQ(percent_text(0), "0");
   EXPECT_EQ(percent_text(0.01), "1");
   EXPECT_EQ(percent_text(0.025), "2.5");

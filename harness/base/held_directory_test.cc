@@ -45,7 +45,7 @@ class HeldDirectoryTest : public ::testing::Test {
   const TempDir base_;
 };
 
-TEST_F(HeldDirectoryTest, HasAFormAndAMark) {
+TEST_F(HeldDirectoryTest, HasNamePatternAndStickyBit) {
   const HeldDirectory run = make(kRunScratch);
   const HeldDirectory probe = make(kProbeScratch);
   EXPECT_THAT(run.path, MatchesRegex(base_.string() + "/pr-[a-zA-Z0-9]{6}"));
@@ -53,13 +53,13 @@ TEST_F(HeldDirectoryTest, HasAFormAndAMark) {
   EXPECT_EQ(mode_of(run.path), 01700u);
 }
 
-TEST_F(HeldDirectoryTest, StaysWhileItsMakerLives) {
+TEST_F(HeldDirectoryTest, SweepKeepsDirectoryOfLiveOwner) {
   const HeldDirectory run = make(kRunScratch);
   EXPECT_THAT(sweep().removed, IsEmpty());
   EXPECT_TRUE(fs::is_directory(run.path));
 }
 
-TEST_F(HeldDirectoryTest, OfADeadMakerIsRemovedWithAllThatIsInIt) {
+TEST_F(HeldDirectoryTest, SweepRemovesDirectoryOfDeadOwner) {
   const std::string run = abandon(kRunScratch);
   const std::string probe = abandon(kProbeScratch);
   fs::create_directories(run + "/1/a");
@@ -71,7 +71,7 @@ TEST_F(HeldDirectoryTest, OfADeadMakerIsRemovedWithAllThatIsInIt) {
   EXPECT_FALSE(fs::exists(run) || fs::exists(probe));
 }
 
-TEST_F(HeldDirectoryTest, FollowsNoLink) {
+TEST_F(HeldDirectoryTest, SweepFollowsNoLink) {
   const fs::path victim = base_ / "victim";
   fs::create_directory(victim);
   std::ofstream(victim / "file") << "text";
@@ -84,7 +84,7 @@ TEST_F(HeldDirectoryTest, FollowsNoLink) {
   EXPECT_TRUE(fs::exists(victim / "file"));
 }
 
-TEST_F(HeldDirectoryTest, WhatOthersMadeStays) {
+TEST_F(HeldDirectoryTest, SweepKeepsForeignNamesAndModes) {
   const std::vector<std::pair<std::string, mode_t>> others{{"pr-abcdef", 0700},  {"prp-abcdef", 01755},
                                                            {"pr-abcde", 01700},  {"pr-abcdefg", 01700},
                                                            {"pr-abcd.f", 01700}, {"xpr-abcdef", 01700}};
@@ -98,7 +98,7 @@ TEST_F(HeldDirectoryTest, WhatOthersMadeStays) {
   EXPECT_EQ(std::distance(fs::directory_iterator(base_.path()), {}), 7);
 }
 
-TEST_F(HeldDirectoryTest, OfAnotherUserStays) {
+TEST_F(HeldDirectoryTest, SweepKeepsDirectoryOfAnotherUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root";
   const std::string run = abandon(kRunScratch);
   ASSERT_EQ(::chown(run.c_str(), 65534, 65534), 0);
@@ -107,7 +107,7 @@ TEST_F(HeldDirectoryTest, OfAnotherUserStays) {
 }
 
 // Who sweeps between mkdir() and flock() removes it; the maker has another one then.
-TEST_F(HeldDirectoryTest, IsNotSweptWhileItIsMade) {
+TEST_F(HeldDirectoryTest, CreationSurvivesConcurrentSweeps) {
   const TempDir memory("/dev/shm");
   const std::string base = memory.string();
   const auto sweep_on = [&](const std::stop_token& over) {
@@ -127,7 +127,7 @@ TEST_F(HeldDirectoryTest, IsNotSweptWhileItIsMade) {
   }
 }
 
-TEST_F(HeldDirectoryTest, SaysWhereNoneCanBeMade) {
+TEST_F(HeldDirectoryTest, ReportsPathOfFailedCreation) {
   const auto made = make_held_directory("/no/such/place", kRunScratch);
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().what, HasSubstr("create scratch directory /no/such/place/pr-XXXXXX"));

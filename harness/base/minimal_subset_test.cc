@@ -17,7 +17,7 @@ std::vector<int> numbers_below(int count) {
   return all;
 }
 
-TEST(MinimalSubset, FindsOneAndTwoWhereverTheyAre) {
+TEST(MinimalSubset, FindsSubsetAtAnyPosition) {
   for (const std::vector<int>& wanted :
        std::vector<std::vector<int>>{{0}, {99}, {50}, {0, 99}, {49, 50}, {3, 4}, {10, 80}, {1, 2, 97}}) {
     int asked = 0;
@@ -33,13 +33,13 @@ TEST(MinimalSubset, FindsOneAndTwoWhereverTheyAre) {
   }
 }
 
-TEST(MinimalSubset, AllMayBeNeeded) {
+TEST(MinimalSubset, ReturnsAllIfAllAreNeeded) {
   const auto found = minimal_subset<int>(
       numbers_below(5), [](const std::vector<int>& part) -> Result<bool> { return part.size() == 5; });
   EXPECT_THAT(*found, ElementsAreArray(numbers_below(5)));
 }
 
-TEST(MinimalSubset, PassesAnErrorOn) {
+TEST(MinimalSubset, ReturnsErrorOfPredicate) {
   const auto found = minimal_subset<int>(
       numbers_below(5), [](const std::vector<int>&) -> Result<bool> { return Error::usage("ask"); });
   EXPECT_FALSE(found);

@@ -6,7 +6,7 @@
 namespace proctor {
 namespace {
 
-TEST(NarrowingVariables, AFrameworksOwnCountForItsSuitesAndForCommands) {
+TEST(NarrowingVariables, FrameworkVariablesApplyToMatchingSuiteKinds) {
   EXPECT_TRUE(is_narrowing_variable("PYTEST_ADDOPTS", "--trace", "pytest"));
   EXPECT_TRUE(is_narrowing_variable("PYTEST_ADDOPTS", "--trace", "command")) << "it may start pytest";
   EXPECT_FALSE(is_narrowing_variable("PYTEST_ADDOPTS", "--trace", "gtest"));
@@ -14,7 +14,7 @@ TEST(NarrowingVariables, AFrameworksOwnCountForItsSuitesAndForCommands) {
   EXPECT_FALSE(is_narrowing_variable("GTEST_COLOR", "no", "gtest"));
 }
 
-TEST(NarrowingVariables, ThoseOfLanguagesAndOfTheLoaderCountForAll) {
+TEST(NarrowingVariables, LanguageAndLoaderVariablesAlwaysApply) {
   for (const char* kind : {"pytest", "gtest", "command", "proctor", "benchmark"}) {
     for (const char* name : {"PYTHONOPTIMIZE", "PYTHONINSPECT", "BASH_ENV", "SHELLOPTS", "BASH_FUNC_test%%",
                              "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "ASAN_OPTIONS", "PERL5OPT"}) {
@@ -26,7 +26,7 @@ TEST(NarrowingVariables, ThoseOfLanguagesAndOfTheLoaderCountForAll) {
   }
 }
 
-TEST(NarrowingVariables, AnEmptyOneCountsWhereItsPresenceDoes) {
+TEST(NarrowingVariables, EmptyVariableCountsIfPresenceMatters) {
   EXPECT_FALSE(is_narrowing_variable("PYTEST_ADDOPTS", "", "pytest"));
   EXPECT_FALSE(is_narrowing_variable("LD_PRELOAD", "", "gtest"));
   EXPECT_TRUE(is_narrowing_variable("LD_TRACE_LOADED_OBJECTS", "", "gtest"));

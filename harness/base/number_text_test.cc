@@ -10,26 +10,26 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-TEST(MemorySize, IsANumberAndAUnit) {
+TEST(MemorySize, ParsesNumberWithUnit) {
   EXPECT_EQ(*parse_memory_size("512M"), 512 * kMiB);
   EXPECT_EQ(*parse_memory_size("4G"), 4096 * kMiB);
   EXPECT_EQ(*parse_memory_size("1.5GiB"), 1536 * kMiB);
   EXPECT_EQ(*parse_memory_size("2048K"), 2 * kMiB);
 }
 
-TEST(MemorySize, OneThatIsNotRoundIsReadBackToo) {
+TEST(MemorySize, RoundTripsFractionalSize) {
   const auto bytes = *parse_memory_size("1.3G");
   EXPECT_EQ(*parse_memory_size(format_memory_size(bytes)), bytes);
 }
 
-TEST(MemorySize, IsReadBackAsItIsWritten) {
+TEST(MemorySize, RoundTripsText) {
   for (const char* text : {"512M", "4G", "1536M", "1T", "1025K"}) {
     EXPECT_EQ(format_memory_size(*parse_memory_size(text)), text);
   }
 }
 
 // What is wrong with it, and what was meant.
-TEST(MemorySize, SaysWhatIsWrong) {
+TEST(MemorySize, RejectsInvalidSizeWithHint) {
   const struct {
     const char* text;
     const char* why;

@@ -60,7 +60,7 @@ class OutsidePrograms : public testing::Test {
   const long descriptors_ = open_descriptors();
 };
 
-TEST_F(OutsidePrograms, AnswerWithWhatTheyWriteAndTheirCode) {
+TEST_F(OutsidePrograms, ReturnsOutputAndExitCode) {
   OutsideProgram program = shell("cat; echo $NAME; echo problem >&2; exit 3");
   program.input = "input\n";
   program.env = environment_with({"NAME=value"});
@@ -71,7 +71,7 @@ TEST_F(OutsidePrograms, AnswerWithWhatTheyWriteAndTheirCode) {
   EXPECT_EQ(done->exit_code, 3);
 }
 
-TEST_F(OutsidePrograms, AnswerWithManyBytes) {
+TEST_F(OutsidePrograms, ReturnsLargeOutput) {
   OutsideProgram program = shell("cat");
   program.input = std::string(kManyBytes, 'x');
   program.output_limit = program.input.size();
@@ -80,13 +80,13 @@ TEST_F(OutsidePrograms, AnswerWithManyBytes) {
   EXPECT_EQ(done->output, program.input);
 }
 
-TEST_F(OutsidePrograms, NoShellReadsTheirWords) {
+TEST_F(OutsidePrograms, PassesArgumentsWithoutShell) {
   const auto done = run_outside_program({.argv = {"printf", "%s", "$(id) `id` ; 'x"}});
   ASSERT_TRUE(done) << done.error().what;
   EXPECT_EQ(done->output, "$(id) `id` ; 'x");
 }
 
-TEST_F(OutsidePrograms, AreMissing) {
+TEST_F(OutsidePrograms, ReportsMissingProgram) {
   const auto done = run_outside_program({.argv = {"no-such-program"}, .package = "some-package"});
   ASSERT_FALSE(done);
   EXPECT_TRUE(is_missing(done.error()));
@@ -94,7 +94,7 @@ TEST_F(OutsidePrograms, AreMissing) {
   EXPECT_EQ(done.error().hint, "Install the package some-package.");
 }
 
-TEST_F(OutsidePrograms, AreNotExecutable) {
+TEST_F(OutsidePrograms, ReportsNonExecutableProgram) {
   const std::string file = (directory_ / "tool").string();
   std::ofstream(file) << "#!/bin/sh\n";
   const auto done = run_outside_program({.argv = {file}, .package = "some-package"});
@@ -104,7 +104,7 @@ TEST_F(OutsidePrograms, AreNotExecutable) {
   EXPECT_EQ(done.error().hint, "Try: ls -l " + file);
 }
 
-TEST_F(OutsidePrograms, AreNoPrograms) {
+TEST_F(OutsidePrograms, ReportsMissingInterpreter) {
   const std::string file = (directory_ / "tool").string();
   std::ofstream(file) << "#!/no/such/interpreter\n";
   fs::permissions(file, fs::perms::owner_all);
@@ -114,12 +114,12 @@ TEST_F(OutsidePrograms, AreNoPrograms) {
   EXPECT_THAT(done.error().what, HasSubstr("start " + file));
 }
 
-TEST_F(OutsidePrograms, Hang) {
+TEST_F(OutsidePrograms, KillsHangingProgram) {
   EXPECT_EQ(problem({.argv = {"sleep", "1000"}, .time = kShort}),
             "run sleep: it did not end within 500 ms and was killed");
 }
 
-TEST_F(OutsidePrograms, BecomeUnwanted) {
+TEST_F(OutsidePrograms, KillsUnwantedProgram) {
   OutsideProgram program = shell("exec sleep 1000");
   int asked = 0;
   program.is_unwanted = [&] { return ++asked == 3; };
@@ -129,12 +129,12 @@ TEST_F(OutsidePrograms, BecomeUnwanted) {
   EXPECT_EQ(problem(program), "none: it exited with 3");
 }
 
-TEST_F(OutsidePrograms, HangWithAChildThatHoldsThePipes) {
+TEST_F(OutsidePrograms, KillsHangingProgramAndChildren) {
   EXPECT_THAT(problem(shell("sleep 1000 & wait", kShort)), HasSubstr("run sh: it did not end within"));
   expect_a_killed_orphan();
 }
 
-TEST_F(OutsidePrograms, LeaveAChildThatHoldsThePipes) {
+TEST_F(OutsidePrograms, KillsChildrenLeftOnPipes) {
   const auto done = run_outside_program(shell("sleep 1000 & echo left"));
   ASSERT_TRUE(done) << done.error().what;
   EXPECT_EQ(done->output, "left\n");
@@ -142,7 +142,7 @@ TEST_F(OutsidePrograms, LeaveAChildThatHoldsThePipes) {
 }
 
 // It is no longer of the group; but nobody waits for it.
-TEST_F(OutsidePrograms, LeaveADaemonThatHoldsThePipes) {
+TEST_F(OutsidePrograms, ReturnsWhileDaemonHoldsPipes) {
   const std::string up = (directory_ / "up").string();
   const auto done = run_outside_program(
       shell("mkfifo " + up + "; setsid -f sh -c 'echo $$ > " + up + "; exec sleep 1000'; cat " + up));
@@ -151,7 +151,7 @@ TEST_F(OutsidePrograms, LeaveADaemonThatHoldsThePipes) {
   expect_a_killed_orphan();
 }
 
-TEST_F(OutsidePrograms, WriteAGigabyte) {
+TEST_F(OutsidePrograms, LimitsOutputSize) {
   OutsideProgram program{
       .argv = {"head", "-c", "1073741824", "/dev/zero"}, .time = kNever, .output_limit = 1 << 20};
   EXPECT_EQ(problem(program), "run head: it wrote more than 1048576 bytes to its stdout and was killed");
@@ -159,7 +159,7 @@ TEST_F(OutsidePrograms, WriteAGigabyte) {
               HasSubstr("more than 1000 bytes to its stderr"));
 }
 
-TEST_F(OutsidePrograms, WriteALargeFile) {
+TEST_F(OutsidePrograms, LimitsFileSize) {
   const std::string file = (directory_ / "large").string();
   const OutsideProgram program{.argv = {"dd", "if=/dev/zero", "of=" + file, "bs=1000", "count=100"},
                                .time = kNever,
@@ -168,11 +168,11 @@ TEST_F(OutsidePrograms, WriteALargeFile) {
   EXPECT_EQ(fs::file_size(file), 10'000u);
 }
 
-TEST_F(OutsidePrograms, EndByASignal) {
+TEST_F(OutsidePrograms, ReportsSignal) {
   EXPECT_EQ(problem(shell("kill -SEGV $$")), "run sh: it was ended by SIGSEGV");
 }
 
-TEST_F(OutsidePrograms, CloseTheirStreamsEarly) {
+TEST_F(OutsidePrograms, WaitsForExitAfterStreamsClose) {
   const auto done = run_outside_program(shell("echo early; exec >&- 2>&-; sleep 0.1; exit 7"));
   ASSERT_TRUE(done) << done.error().what;
   EXPECT_EQ(done->output, "early\n");
@@ -180,7 +180,7 @@ TEST_F(OutsidePrograms, CloseTheirStreamsEarly) {
   EXPECT_THAT(problem(shell("exec >&- 2>&-; exec sleep 1000", kShort)), HasSubstr("did not end within"));
 }
 
-TEST_F(OutsidePrograms, EndBeforeTheyReadTheirInput) {
+TEST_F(OutsidePrograms, AcceptsUnreadInput) {
   OutsideProgram program = shell("exit 5");
   program.input = std::string(kManyBytes, 'x');
   const auto done = run_outside_program(program);
@@ -188,7 +188,7 @@ TEST_F(OutsidePrograms, EndBeforeTheyReadTheirInput) {
   EXPECT_EQ(done->exit_code, 5);
 }
 
-TEST_F(OutsidePrograms, IgnoreEverySignalThatCanBeIgnored) {
+TEST_F(OutsidePrograms, KillsProgramThatIgnoresSignals) {
   EXPECT_THAT(problem(shell("trap '' TERM INT HUP XFSZ; while :; do :; done", kShort)),
               HasSubstr("did not end within"));
 }

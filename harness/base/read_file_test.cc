@@ -13,7 +13,7 @@
 namespace proctor {
 namespace {
 
-TEST(ReadFile, GivesAllBytes) {
+TEST(ReadFile, ReturnsAllBytes) {
   const TempDir directory;
   const std::string path = (directory / "file").string();
   std::string bytes(100'000, 'x');
@@ -24,7 +24,7 @@ TEST(ReadFile, GivesAllBytes) {
   EXPECT_EQ(*text, bytes);
 }
 
-TEST(ReadFile, ASizeThatIsNotKnownOrNotTrueDoesNotMatter) {
+TEST(ReadFile, ReadsFilesOfUnknownSize) {
   const auto status = read_file("/proc/self/status");
   ASSERT_TRUE(status);
   EXPECT_TRUE(status->starts_with("Name:"));
@@ -36,7 +36,7 @@ TEST(ReadFile, ASizeThatIsNotKnownOrNotTrueDoesNotMatter) {
   }
 }
 
-TEST(ReadFile, FailuresOfOpenAndReadAreErrors) {
+TEST(ReadFile, ReportsOpenAndReadErrors) {
   EXPECT_EQ(read_file("/nonexistent").error().sys_errno, ENOENT);
   // Opens, and fails at the first read, like /proc/PID/cmdline of a process that has just ended.
   EXPECT_EQ(read_file("/").error().sys_errno, EISDIR);

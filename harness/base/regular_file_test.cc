@@ -35,7 +35,7 @@ class RegularFile : public testing::Test {
   const TempDir directory_;
 };
 
-TEST_F(RegularFile, IsReadWhole) {
+TEST_F(RegularFile, ReadsWholeFile) {
   const std::string text(100'000, 'x');
   ASSERT_TRUE(write_new_file(path("file"), text));
   EXPECT_EQ(*read_regular(path("file"), text.size()), text);
@@ -46,7 +46,7 @@ TEST_F(RegularFile, IsReadWhole) {
 }
 
 // None of them blocks, leads elsewhere, or is read.
-TEST_F(RegularFile, IsTheOnlyThingThatIsOpened) {
+TEST_F(RegularFile, RejectsLinksFifosSocketsAndDevices) {
   ASSERT_TRUE(write_new_file(path("file"), "text"));
   ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);
   fs::create_symlink(path("file"), path("link"));
@@ -62,14 +62,14 @@ TEST_F(RegularFile, IsTheOnlyThingThatIsOpened) {
   EXPECT_FALSE(open_regular_stream(path("fifo"), 1000));
 }
 
-TEST_F(RegularFile, IsRefusedWhenItIsTooLarge) {
+TEST_F(RegularFile, RejectsFileAboveSizeLimit) {
   ASSERT_TRUE(write_new_file(path("holes"), ""));
   fs::resize_file(path("holes"), std::uint64_t{1} << 40);
   EXPECT_THAT(read_regular(path("holes"), 1000).error().what,
               HasSubstr("it has 1099511627776 bytes, and at most 1000 are read"));
 }
 
-TEST_F(RegularFile, ANewOneTakesThePlaceOfWhateverStoodThere) {
+TEST_F(RegularFile, NewFileReplacesLinksAndSpecialFiles) {
   ASSERT_TRUE(write_new_file(path("precious"), "precious"));
   fs::create_symlink(path("precious"), path("link"));
   fs::create_hard_link(path("precious"), path("hard"));
@@ -88,7 +88,7 @@ TEST_F(RegularFile, ANewOneTakesThePlaceOfWhateverStoodThere) {
   }
 }
 
-TEST_F(RegularFile, NoLinkAmongItsDirectoriesLeadsItElsewhere) {
+TEST_F(RegularFile, WritesThroughNoDirectoryLink) {
   fs::create_directories(path("elsewhere/z"));
   ASSERT_TRUE(write_new_file(path("elsewhere/z/log"), "precious"));
   fs::create_directory(path("run"));
@@ -116,7 +116,7 @@ class FindTextsTest : public testing::Test {
   TempDir directory_;
 };
 
-TEST_F(FindTextsTest, WhereverTheyStand) {
+TEST_F(FindTextsTest, FindsTextsAtAnyOffset) {
   EXPECT_THAT(found(""), IsEmpty());
   EXPECT_THAT(found("on e"), IsEmpty());
   EXPECT_THAT(found("twelve"), ElementsAre("twelve"));
@@ -127,7 +127,7 @@ TEST_F(FindTextsTest, WhereverTheyStand) {
   }
 }
 
-TEST_F(FindTextsTest, OnlyInAFileThatBeginsSo) {
+TEST_F(FindTextsTest, SearchesOnlyFilesWithGivenPrefix) {
   EXPECT_THAT(found("#! one", "\x7f"), IsEmpty());
   EXPECT_THAT(found("\x7f one", "\x7f"), ElementsAre("one"));
   EXPECT_FALSE(find_texts(directory_ / "missing", {"one"}));

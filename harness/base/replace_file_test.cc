@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 constexpr uid_t kNobody = 65534;
 
-TEST(ReplaceFile, WritesANewOneAndReplacesAnOldOne) {
+TEST(ReplaceFile, CreatesAndReplacesFile) {
   const TempDir scratch;
   const std::string path = scratch / "report";
   for (const char* text : {"first", "", "another"}) {
@@ -31,7 +31,7 @@ TEST(ReplaceFile, WritesANewOneAndReplacesAnOldOne) {
       << "nothing else is left";
 }
 
-TEST(ReplaceFile, ALinkIsReplacedNotFollowed) {
+TEST(ReplaceFile, ReplacesLinkInsteadOfTarget) {
   const TempDir scratch;
   const fs::path precious = scratch / "precious";
   std::ofstream(precious) << "mine";
@@ -46,7 +46,7 @@ TEST(ReplaceFile, ALinkIsReplacedNotFollowed) {
   EXPECT_EQ(*read_file(precious), "mine");
 }
 
-TEST(ReplaceFile, WhatCannotBeWrittenIsNamedAndLeavesNothing) {
+TEST(ReplaceFile, ReportsFailedWriteAndLeavesNoFile) {
   const TempDir scratch;
   const auto missing = replace_file(scratch / "missing/report", "text");
   ASSERT_FALSE(missing);
@@ -56,7 +56,7 @@ TEST(ReplaceFile, WhatCannotBeWrittenIsNamedAndLeavesNothing) {
   EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), fs::directory_iterator()), 1);
 }
 
-TEST(ReplaceFile, ADeviceStaysADevice) {
+TEST(ReplaceFile, WritesToDeviceInPlace) {
   struct stat before {
   }, after{};
   ASSERT_EQ(stat("/dev/null", &before), 0);
@@ -66,7 +66,7 @@ TEST(ReplaceFile, ADeviceStaysADevice) {
   EXPECT_EQ(before.st_ino, after.st_ino);
 }
 
-class RootsFiles : public testing::Test {
+class RootWriteTest : public testing::Test {
  protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "needs:root";
@@ -81,7 +81,7 @@ class RootsFiles : public testing::Test {
   const fs::path inner_ = theirs_ / "inner";  // root's own, where somebody else may replace it
 };
 
-TEST_F(RootsFiles, AreNotWrittenWhereSomebodyElseCouldLeadThem) {
+TEST_F(RootWriteTest, RejectsDirectoryOfAnotherUser) {
   EXPECT_TRUE(check_owner_of(scratch_.string()));
   for (const fs::path& directory : {theirs_, inner_}) {
     const auto refused = check_owner_of(directory);
@@ -94,7 +94,7 @@ TEST_F(RootsFiles, AreNotWrittenWhereSomebodyElseCouldLeadThem) {
   }
 }
 
-TEST_F(RootsFiles, ALinkOfSomebodyElseLeadsThemNowhere) {
+TEST_F(RootWriteTest, RejectsLinkOfAnotherUser) {
   fs::create_directory(scratch_ / "roots");
   const fs::path link = scratch_ / "link";
   fs::create_directory_symlink(scratch_ / "roots", link);
@@ -103,7 +103,7 @@ TEST_F(RootsFiles, ALinkOfSomebodyElseLeadsThemNowhere) {
   EXPECT_FALSE(check_owner_of(link));
 }
 
-TEST_F(RootsFiles, WhomRootTrustsMayOwnTheirPlace) {
+TEST_F(RootWriteTest, AcceptsDirectoryOfTrustedUser) {
   ::setenv(kTrustUserVariable, "65534", 1);
   EXPECT_TRUE(replace_file(inner_ / "report", "text"));
   for (const char* other : {"65533", "", "65534x", "nobody"}) {

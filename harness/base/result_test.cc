@@ -7,7 +7,7 @@
 namespace proctor {
 namespace {
 
-TEST(SystemNames, AreThoseOfTheSystem) {
+TEST(SystemNames, ReturnsErrnoAndSignalNames) {
   EXPECT_EQ(errno_name(2), "ENOENT");
   EXPECT_EQ(errno_words(2), "No such file or directory");
   EXPECT_EQ(errno_name(9999), "9999");
@@ -17,7 +17,7 @@ TEST(SystemNames, AreThoseOfTheSystem) {
 }
 
 #if defined(__GLIBC__)
-TEST(SystemNames, AreThoseOfGlibc) {
+TEST(SystemNames, MatchesGlibcNames) {
   for (int err = 1; err < 133; ++err) {
     const std::string ours = errno_name(err);
     if (ours.front() == 'E') {

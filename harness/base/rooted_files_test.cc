@@ -27,7 +27,7 @@ class RootedFilesTest : public testing::Test {
   RootedFiles files_ = RootedFiles(root_.string() + "/");
 };
 
-TEST_F(RootedFilesTest, LinksLeadWhereTheyLeadOnThatMachine) {
+TEST_F(RootedFilesTest, ResolvesLinksWithinRoot) {
   link("lib", "/usr/lib");
   link("b", "../../lib/a");
   EXPECT_EQ(files_.read("/lib/a"), "there");
@@ -36,7 +36,7 @@ TEST_F(RootedFilesTest, LinksLeadWhereTheyLeadOnThatMachine) {
   EXPECT_EQ(files_.names("/lib"), std::vector<std::string>{"a"});
 }
 
-TEST_F(RootedFilesTest, NothingLeadsOutside) {
+TEST_F(RootedFilesTest, LinksNeverLeaveRoot) {
   link("absolute", scratch_ / "outside");
   link("relative", "../outside");
   link("directory", scratch_.path());
@@ -47,7 +47,7 @@ TEST_F(RootedFilesTest, NothingLeadsOutside) {
   EXPECT_TRUE(files_.names("/directory").empty());
 }
 
-TEST_F(RootedFilesTest, AFileThatIsNotReadHasItsReason) {
+TEST_F(RootedFilesTest, ReportsErrnoOfFailedRead) {
   link("c", "d");
   link("d", "c");
   const auto reason = [&](const char* path) { return files_.contents(path).error().sys_errno; };

@@ -7,7 +7,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-TEST(Secrets, NamesThatLookLikeOne) {
+TEST(Secrets, DetectsSecretVariableNames) {
   for (const char* name : {"API_TOKEN", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "MY_KEY", "DB_PASSWORD",
                            "passwd", "Client_Secret_2", "GOOGLE_APPLICATION_CREDENTIALS"})
     EXPECT_TRUE(looks_secret(name)) << name;
@@ -15,7 +15,7 @@ TEST(Secrets, NamesThatLookLikeOne) {
     EXPECT_FALSE(looks_secret(name)) << name;
 }
 
-TEST(Secrets, OnlyValuesOfTheOptionAreHidden) {
+TEST(Secrets, HidesSecretValuesOfEnvOption) {
   EXPECT_EQ(hide_secrets({"proctor", "run", "--env", "API_TOKEN=s=1", "--env=DB_PASSWORD=s", "--env",
                           "MODE=fast", "--env", "EMPTY_TOKEN=", "--", "./t", "--env", "API_TOKEN=theirs"}),
             (Words{"proctor", "run", "--env", "API_TOKEN=***", "--env=DB_PASSWORD=***", "--env", "MODE=fast",
@@ -23,7 +23,7 @@ TEST(Secrets, OnlyValuesOfTheOptionAreHidden) {
   EXPECT_EQ(hide_secrets({"run", "--env"}), (Words{"run", "--env"}));
 }
 
-TEST(Secrets, ARerunTakesThemFromItsCaller) {
+TEST(Secrets, RerunReadsSecretsFromEnvironment) {
   const Words hidden = {"proctor", "run", "--env=API_TOKEN=***", "--env", "MODE=***"};
   const auto set =
       fill_in_secrets(hidden, [](const std::string&) { return std::optional<std::string>("s"); });

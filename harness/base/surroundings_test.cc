@@ -14,11 +14,11 @@ const std::map<std::string, std::string> kTask = {{"SLURM_JOB_ID", "5"},        
                                                   {"SLURMD_NODENAME", "node7"}, {"SLURM_JOB_NUM_NODES", "2"},
                                                   {"SLURM_NNODES", "2"}};
 
-TEST(SlurmJob, IsThatOfTheTaskAndNotOfTheArray) {
+TEST(SlurmJob, UsesJobIdOfArrayTask) {
   EXPECT_EQ(slurm_job_of(kTask), (SlurmJob{.id = "5", .cluster = "c1", .node = "node7"}));
 }
 
-TEST(SlurmJob, NeedsAnId) {
+TEST(SlurmJob, RequiresNumericJobId) {
   EXPECT_EQ(slurm_job_of({}), std::nullopt);
   for (const char* text : {"", "x", "4_1", "-1", "12345678901", "4 "}) {
     EXPECT_EQ(slurm_job_of({{"SLURM_JOB_ID", text}}), std::nullopt) << text;
@@ -26,7 +26,7 @@ TEST(SlurmJob, NeedsAnId) {
   EXPECT_EQ(slurm_job_of({{"SLURM_JOB_ID", "4"}}), (SlurmJob{.id = "4"}));
 }
 
-TEST(SlurmJob, AStepCountsBeforeItsJob) {
+TEST(SlurmJob, StepNodeCountPrecedesJobNodeCount) {
   EXPECT_EQ(slurm_nodes(kTask), 2);
   auto step = kTask;
   step["SLURM_STEP_NUM_NODES"] = "1";
@@ -34,7 +34,7 @@ TEST(SlurmJob, AStepCountsBeforeItsJob) {
   EXPECT_EQ(slurm_nodes({{"SLURM_NNODES", "many"}}), 1);
 }
 
-TEST(SlurmJob, TheReasonOfADrainIsOneLine) {
+TEST(SlurmJob, DrainReasonIsOneLine) {
   EXPECT_THAT(slurm_drain_command("node7", "lost:\n\"it's\" gone"),
               ElementsAre("scontrol", "update", "NodeName=node7", "State=DRAIN", "Reason=lost:  it s  gone"));
 }

@@ -55,7 +55,7 @@ class RemoveTree : public testing::Test {
   const fs::path precious_ = directory_ / "precious";
 };
 
-TEST_F(RemoveTree, TakesEverythingAndFollowsNoLink) {
+TEST_F(RemoveTree, RemovesEverythingWithoutFollowingLinks) {
   fs::create_directory_symlink(precious_, tree_ / "a/link");
   fs::create_symlink(precious_ / "data", tree_ / "to-a-file");
   ASSERT_EQ(::mkfifo((tree_ / "fifo").c_str(), 0600), 0);
@@ -66,21 +66,21 @@ TEST_F(RemoveTree, TakesEverythingAndFollowsNoLink) {
   EXPECT_TRUE(remove_tree((tree_ / "nor/this").string()).ok());
 }
 
-TEST_F(RemoveTree, TakesALinkAndNotWhereItLeads) {
+TEST_F(RemoveTree, RemovesLinkInsteadOfTarget) {
   fs::create_directory_symlink(precious_, directory_ / "link");
   EXPECT_TRUE(remove_tree((directory_ / "link").string()).ok());
   EXPECT_FALSE(fs::is_symlink(directory_ / "link"));
   EXPECT_TRUE(is_all_there());
 }
 
-TEST_F(RemoveTree, OpensUpDirectoriesThatCannotBeRead) {
+TEST_F(RemoveTree, RemovesUnreadableDirectories) {
   fs::create_directories(tree_ / "b/c/d");
   for (const char* name : {"b/c/d", "b/c", "b", ""}) fs::permissions(tree_ / name, fs::perms::none);
   EXPECT_TRUE(remove_tree(tree_.string()).ok());
   EXPECT_FALSE(fs::exists(tree_));
 }
 
-TEST_F(RemoveTree, IsNotStoppedByADepthThatHasNoPath) {
+TEST_F(RemoveTree, RemovesTreeDeeperThanPathLimit) {
   {
     UniqueFd at(::open(tree_.c_str(), O_PATH | O_CLOEXEC));
     for (int i = 0; i < 20'000; ++i) {
@@ -94,7 +94,7 @@ TEST_F(RemoveTree, IsNotStoppedByADepthThatHasNoPath) {
 }
 
 // On the same file system, where a number of a device tells nothing.
-TEST_F(RemoveTree, EntersNoMountAndNamesIt) {
+TEST_F(RemoveTree, ReportsMountAndKeepsContents) {
   fs::create_directories(tree_ / "a/mount");
   std::ofstream(tree_ / "mounted-file") << "";
   const int result = in_own_mounts([&] {
@@ -111,7 +111,7 @@ TEST_F(RemoveTree, EntersNoMountAndNamesIt) {
   EXPECT_TRUE(is_all_there());
 }
 
-TEST_F(RemoveTree, DoesNotRemoveWhatIsMountedOnTheTreeItself) {
+TEST_F(RemoveTree, KeepsMountOnTreeRoot) {
   const int result = in_own_mounts([&] {
     if (!bind_mount(precious_, tree_)) return kMayNotMount;
     const UniqueFd above(::open(directory_.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -124,7 +124,7 @@ TEST_F(RemoveTree, DoesNotRemoveWhatIsMountedOnTheTreeItself) {
   EXPECT_TRUE(is_all_there());
 }
 
-TEST_F(RemoveTree, LeavesTheDirectoryThatIsOnlyEmptied) {
+TEST_F(RemoveTree, EmptyDirectoryAtKeepsDirectory) {
   const UniqueFd above(::open(directory_.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   EXPECT_TRUE(empty_directory_at(above.get(), "tree", tree_.string()).ok());
   EXPECT_TRUE(fs::is_directory(tree_));
@@ -135,7 +135,7 @@ TEST_F(RemoveTree, LeavesTheDirectoryThatIsOnlyEmptied) {
   EXPECT_TRUE(is_all_there());
 }
 
-TEST(TempDir, GoesAwayWithAllThatIsInIt) {
+TEST(TempDir, DestructorRemovesContents) {
   std::filesystem::path first;
   {
     const TempDir one;

@@ -26,14 +26,14 @@ std::string nested(std::string_view open, std::string_view close, int depth) {
   return text + "\n";
 }
 
-TEST(Toml, WhatItsLibraryTakesForItsOwnMistakeIsAnErrorWithItsLine) {
+TEST(Toml, ReportsLineOfMalformedInput) {
   for (const char* text : {"[.a]", "[[.a]]", "[=]", "[ . ]", "[a.]", "[a..b]", "[\n]", "[,]", "[", "[[",
                            "[[a]", "a", "a =", "a.", "a. = 1", "= 1", "a = [", "a = {", "a = {.b = 1}"}) {
     EXPECT_THAT(complaint(std::string("# first\n") + text), HasSubstr("f.toml:2: ")) << text;
   }
 }
 
-TEST(Toml, AKeyThatIsTooDeepIsRefusedBeforeTheStackIsUsedUp) {
+TEST(Toml, RejectsKeyWithTooManyDots) {
   std::string dots = "a";
   for (int i = 0; i < 1'000'000; ++i) dots += ".a";
   for (const std::string& text : {"[" + dots + "]", dots + " = 1", "x = {" + dots + " = 1}"}) {
@@ -44,7 +44,7 @@ TEST(Toml, AKeyThatIsTooDeepIsRefusedBeforeTheStackIsUsedUp) {
 }
 
 // Each bracket within what toml++ allows, and each key within what we do: what counts is both together.
-TEST(Toml, DotsAndBracketsTogetherAreTooDeep) {
+TEST(Toml, CountsDotsAndBracketsAsNesting) {
   const std::string key = "a.a.a.a.a.a.a.a.a.a";
   EXPECT_EQ(complaint(nested("{" + key + " = ", "}", 9)), "");
   for (const int depth : {11, 250, 100'000}) {
@@ -57,7 +57,7 @@ TEST(Toml, DotsAndBracketsTogetherAreTooDeep) {
 }
 
 // Its text ends with up to two quotes more, which open no other one.
-TEST(Toml, AQuoteBeforeTheEndOfATextHidesNoKey) {
+TEST(Toml, QuotesAtStringEndHideNoKey) {
   std::string dots = "a";
   for (int i = 0; i < 1'000'000; ++i) dots += ".a";
   for (const std::string text : {"'''a''''", "'''a'''''", R"("""a"""")", R"(""""a""""")", "''", R"("")"}) {
@@ -68,7 +68,7 @@ TEST(Toml, AQuoteBeforeTheEndOfATextHidesNoKey) {
   }
 }
 
-TEST(Toml, DotsOfTextsNumbersAndCommentsAreNoKeys) {
+TEST(Toml, IgnoresDotsInStringsNumbersAndComments) {
   const std::string dots(100, '.');
   std::string numbers;
   for (int i = 0; i < 100; ++i) numbers += "1.5, ";
@@ -80,7 +80,7 @@ TEST(Toml, DotsOfTextsNumbersAndCommentsAreNoKeys) {
 }
 
 // Of a text with each construct of the language: an error has its place, and nothing ends the program.
-TEST(Toml, EverySmallMistakeIsReadOrHasItsLine) {
+TEST(Toml, MutatedInputParsesOrReportsLine) {
   const std::string text =
       "\xEF\xBB\xBF# c\nt = true\ni = [ +1_0, 0x1F, -0.5e3, inf, nan, ]\n"
       "s = [\"\\u00e9\\n\", 'l', \"\"\"\nm\\\n \"\"\", '''l''']\n"

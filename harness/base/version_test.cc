@@ -22,7 +22,7 @@ TEST(Version, ComparesAsNumbersNotAsText) {
   EXPECT_EQ(compare(version("1.99999999999999999999999"), version("1.100000000000000000000000")), -1);
 }
 
-TEST(Version, OnlyTheLeadingNumberCounts) {
+TEST(Version, ParsesLeadingNumberOnly) {
   EXPECT_EQ(compare(version("1.3.24595+1147~22.04"), version("1.3.24595")), 0);
   EXPECT_FALSE(Version::parse("unknown"));
   EXPECT_FALSE(Version::parse(""));
@@ -31,7 +31,7 @@ TEST(Version, OnlyTheLeadingNumberCounts) {
 
 // Every pair of versions of up to three small numbers against the order of their zero-padded vectors, and
 // against every operator of a range.
-TEST(VersionRange, AgreesWithTheOrderOfVectors) {
+TEST(VersionRange, MatchesOrderOfNumberVectors) {
   std::vector<std::vector<int>> all;
   for (int a : {0, 1, 9, 10, 22}) {
     all.push_back({a});
@@ -69,7 +69,7 @@ TEST(VersionRange, AgreesWithTheOrderOfVectors) {
 }
 
 // A range is the conjunction of its conditions, in any order.
-TEST(VersionRange, IsAConjunction) {
+TEST(VersionRange, RequiresAllConditions) {
   std::mt19937 random(7);
   std::uniform_int_distribution<int> number(0, 5);
   for (int i = 0; i < 2000; ++i) {
@@ -88,7 +88,7 @@ TEST(VersionRange, IsAConjunction) {
   }
 }
 
-TEST(VersionRange, RefusesWhatIsNoRange) {
+TEST(VersionRange, RejectsInvalidRange) {
   for (const char* text : {"", "22", ">=", ">=x", ">=22.43,", ",", "=>22", ">=22..4", ">=22.", "==22",
                            ">=22 <23", ">=22-rc1", "~22"}) {
     const Result<VersionRange> range = VersionRange::parse(text);
@@ -100,7 +100,7 @@ TEST(VersionRange, RefusesWhatIsNoRange) {
             "read version range \"> 1.x\": \"1.x\" is not a dotted number");
 }
 
-TEST(VersionRange, EmptyHoldsForEverything) { EXPECT_TRUE(VersionRange().contains(version("1"))); }
+TEST(VersionRange, EmptyRangeContainsEveryVersion) { EXPECT_TRUE(VersionRange().contains(version("1"))); }
 
 }  // namespace
 }  // namespace proctor

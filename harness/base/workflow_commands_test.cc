@@ -30,12 +30,12 @@ bool holds_command(const std::string& text) {
 
 std::string guarded(const std::string& text) { return WorkflowCommandGuard().pass(text); }
 
-TEST(WorkflowCommands, WhatEndsAFieldIsEscaped) {
+TEST(WorkflowCommands, EscapesFieldDelimiters) {
   EXPECT_EQ(escape_command_data("50% of\r\na: b, c"), "50%25 of%0D%0Aa: b, c");
   EXPECT_EQ(escape_command_property("a: b, c%\n"), "a%3A b%2C c%25%0A");
 }
 
-TEST(WorkflowCommandGuard, BreaksEachFormAndCountsThem) {
+TEST(WorkflowCommandGuard, BreaksAndCountsEveryCommandForm) {
   WorkflowCommandGuard guard;
   EXPECT_EQ(guard.pass("::error file=a::b\n \t::stop-commands::x\r::set-output name=a::b\n"),
             ":\\:error file=a::b\n \t:\\:stop-commands::x\r:\\:set-output name=a::b\n");
@@ -46,14 +46,14 @@ TEST(WorkflowCommandGuard, BreaksEachFormAndCountsThem) {
   EXPECT_EQ(guard.broken(), 9u);
 }
 
-TEST(WorkflowCommandGuard, LeavesEverythingElseAlone) {
+TEST(WorkflowCommandGuard, LeavesOtherTextUnchanged) {
   for (const std::string text :
        {"std::vector<int> a::b\n", ": ::x\n", "a # [b] ##x[ #[\n", "tests/a.py::test_b PASSED\n", ""}) {
     EXPECT_EQ(guarded(text), text);
   }
 }
 
-TEST(WorkflowCommandGuard, ACommandMayComeInPiecesAndBetweenOthers) {
+TEST(WorkflowCommandGuard, BreaksCommandsSplitAcrossWrites) {
   WorkflowCommandGuard guard;
   std::string out;
   for (const char* piece :
@@ -63,7 +63,7 @@ TEST(WorkflowCommandGuard, ACommandMayComeInPiecesAndBetweenOthers) {
 }
 
 // An oracle over all short texts of the bytes that matter, and over random long ones in random pieces.
-TEST(WorkflowCommandGuard, NothingThatItPassesIsACommand) {
+TEST(WorkflowCommandGuard, OutputContainsNoCommand) {
   const std::string bytes = ":#[ \nx";
   std::size_t commands = 0;
   for (unsigned number = 0; number < 6u * 6 * 6 * 6 * 6 * 6; ++number) {

@@ -32,7 +32,7 @@ TEST(Classify, EveryOutcomeHasADiagnosis) {
   }
 }
 
-TEST(Classify, TheKernelLogComesBeforeWhatTheCaseSaid) {
+TEST(Classify, KernelLogPrecedesTestOutput) {
   const Diagnosis diagnosis = classify(
       rules(), {.verdict = kFail,
                 .kernel = {kernel("NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.")},
@@ -43,7 +43,7 @@ TEST(Classify, TheKernelLogComesBeforeWhatTheCaseSaid) {
   EXPECT_THAT(diagnosis.others, ElementsAre("nvml:lost", "cuda:719"));
 }
 
-TEST(Classify, AnEngineResetIsNotOutOfMemory) {
+TEST(Classify, EngineResetPrecedesOutOfMemory) {
   const Diagnosis diagnosis = classify(
       rules(),
       {.verdict = kFail,
@@ -54,7 +54,7 @@ TEST(Classify, AnEngineResetIsNotOutOfMemory) {
   EXPECT_THAT(diagnosis.others, ElementsAre("ze:oom_device"));
 }
 
-TEST(Classify, AKillForWantOfMemoryNeedsBothTheSignalAndTheKernelsWord) {
+TEST(Classify, OomKillNeedsSignalAndKernelLine) {
   const KernelLine line = kernel("Memory cgroup out of memory: Killed process 77 (python3) total-vm:1kB");
   const Verdict killed{Outcome::kCrash, {Reason::kSignal, 9}};
   const Diagnosis both = classify(rules(), {.verdict = killed, .kernel = {line}});
@@ -69,7 +69,7 @@ TEST(Classify, AKillForWantOfMemoryNeedsBothTheSignalAndTheKernelsWord) {
       << "a shell says it like this";
 }
 
-TEST(Classify, AProcessOfSomebodyElseIsNoFaultOfTheTest) {
+TEST(Classify, ForeignProcessFaultIsMachineProblem) {
   Symptoms symptoms{
       .verdict = kFail,
       .kernel = {kernel("i915 0000:03:00.0: [drm] GPU HANG: ecode 12:1:85dffffb, in game [99]")},
@@ -83,7 +83,7 @@ TEST(Classify, AProcessOfSomebodyElseIsNoFaultOfTheTest) {
   EXPECT_EQ(diagnosis.problem, Blame::kMachine);
 }
 
-TEST(Classify, TheKernelMayNameTheDeviceBesideTheText) {
+TEST(Classify, UsesDeviceFieldOfKernelLine) {
   const KernelLine line{.text = "device wedged, needs recovery", .device = "0000:03:00.0"};
   EXPECT_EQ(classify(rules(), {.verdict = kFail, .kernel = {line}, .pci = {"0000:03:00.0"}}).rule,
             "drm:wedged");
@@ -93,7 +93,7 @@ TEST(Classify, TheKernelMayNameTheDeviceBesideTheText) {
       << "a case without devices lost none";
 }
 
-TEST(Classify, ALostDeviceChangesOnlyWhatTheCodeIsBlamedFor) {
+TEST(Classify, LostDeviceReplacesOnlyCodeFailures) {
   const Diagnosis lost =
       classify(rules(), {.verdict = kFail,
                          .kernel = {kernel("NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.")},
@@ -111,7 +111,7 @@ TEST(Classify, ALostDeviceChangesOnlyWhatTheCodeIsBlamedFor) {
 }
 
 // A card that was hidden and shows up is not a machine without cards.
-TEST(Classify, AnErrorThatWasWantedIsNoSymptomWhereItIsSaid) {
+TEST(Classify, ExpectedErrorIsNoSymptom) {
   Symptoms symptoms{.verdict = kFail,
                     .got = {"1 device"},
                     .said = {"an empty mask is cudaErrorNoDevice",
@@ -126,7 +126,7 @@ TEST(Classify, AnErrorThatWasWantedIsNoSymptomWhereItIsSaid) {
       << "another expectation got what this one wanted";
 }
 
-TEST(Classify, ALongLineIsCutAndTakesLinearTime) {
+TEST(Classify, CutsLongLineInLinearTime) {
   std::string text = "cudaErrorAssert";
   for (int i = 0; i < 200'000; ++i)
     text += " NVRM: Xid (PCI: cudaErrorAsser Out of memory:";  // 9 MB, one line
@@ -135,14 +135,14 @@ TEST(Classify, ALongLineIsCutAndTakesLinearTime) {
   EXPECT_LE(diagnosis.line.size(), 303U);
 }
 
-TEST(Classify, LinesAboutADevice) {
+TEST(Classify, SelectsKernelLinesOfDevice) {
   const std::vector<KernelLine> lines = {kernel("xe 0000:03:00.0: one"), kernel("xe 0000:04:00.0: two"),
                                          kernel("three")};
   EXPECT_THAT(lines_about(lines, {"0000:03:00.0"}), ElementsAre(lines[0]));
   EXPECT_THAT(lines_about(lines, {}), IsEmpty());
 }
 
-TEST(KernelSubject, OneAddressInAllItsSpellings) {
+TEST(KernelSubject, ParsesEveryPciAddressSpelling) {
   EXPECT_EQ(pci_slot("0000:03:00.0"), "0000:03:00");
   EXPECT_EQ(pci_slot("00000000:03:00.0"), "0000:03:00");
   EXPECT_EQ(pci_slot("0000:C1:00): 79"), "0000:c1:00");
@@ -154,14 +154,14 @@ TEST(KernelSubject, OneAddressInAllItsSpellings) {
   EXPECT_EQ(pci_slot(""), "");
 }
 
-TEST(KernelSubject, EveryAddressOfALine) {
+TEST(KernelSubject, FindsEveryPciAddressInLine) {
   EXPECT_THAT(pci_slots({.text = "pcieport 0000:00:01.0: AER: error received: 0000:03:00.0"}),
               ElementsAre("0000:00:01", "0000:03:00"));
   EXPECT_THAT(pci_slots({.text = "a link went down", .device = "0000:03:00.0"}), ElementsAre("0000:03:00"));
   EXPECT_THAT(pci_slots({.text = "GPU HANG: ecode 12:1:85dffffb"}), IsEmpty());
 }
 
-TEST(KernelSubject, TheProcessOfALine) {
+TEST(KernelSubject, FindsProcessInLine) {
   const auto nvidia = process_of("NVRM: Xid (PCI:0000:03:00): 31, pid=79749, name=exe, Ch 0000000a");
   ASSERT_TRUE(nvidia);
   EXPECT_EQ(nvidia->pid, 79749);
@@ -219,7 +219,7 @@ Symptoms symptoms_of(const Entry& entry) {
   return symptoms;
 }
 
-TEST(Corpus, EveryLineIsJudgedAsItSays) {
+TEST(Corpus, ClassifiesEveryLineAsAnnotated) {
   const auto corpus = read_corpus();
   int negatives = 0;
   for (const Entry& entry : corpus) {
@@ -249,7 +249,7 @@ TEST(Corpus, HasALineForEveryRule) {
 }
 
 // Where one line has everything, the order is that of the rules.
-TEST(Corpus, TheOrderOfTheRulesDecides) {
+TEST(Corpus, ReportsMatchesInRuleOrder) {
   Symptoms all{.verdict = {Outcome::kFail, ""}, .pci = {"0000:03:00.0"}};
   for (const Entry& entry : read_corpus()) {
     if (entry.where == "kernel") all.kernel.push_back({.text = entry.line});

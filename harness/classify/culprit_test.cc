@@ -30,7 +30,7 @@ class CulpritTest : public testing::Test {
   RunPlanned run_;
 };
 
-TEST_F(CulpritTest, AConformanceCheckThatFailsIsAVerdictOnTheDriver) {
+TEST_F(CulpritTest, ConformanceFailureNamesDriver) {
   for (const char* error_class : {"test_failure", "crash", "timeout", "stall", "gpu_fault", "oom_device"}) {
     EXPECT_EQ(of_check(Blame::kCode, error_class), (Culprit{"driver", "Level Zero driver", "26.31.1"}))
         << error_class;
@@ -40,7 +40,7 @@ TEST_F(CulpritTest, AConformanceCheckThatFailsIsAVerdictOnTheDriver) {
   EXPECT_EQ(of_check(Blame::kCode, "test_failure"), (Culprit{"driver", "Level Zero driver", ""}));
 }
 
-TEST_F(CulpritTest, ASimulatedDriverIsNamedAsOne) {
+TEST_F(CulpritTest, NamesSimulatedDriver) {
   for (PlannedDevice& device : run_.devices) device.simulated = true;
   run_.sim = SimInfo{"xpu:2,cuda:1", "simgpu"};
   EXPECT_EQ(of_check(Blame::kCode, "crash")->name, "simulated Level Zero driver (simgpu)");
@@ -50,7 +50,7 @@ TEST_F(CulpritTest, ASimulatedDriverIsNamedAsOne) {
   EXPECT_EQ(of_check(Blame::kCode, "crash", "cuda")->name, "simulated CUDA driver (simgpu)");
 }
 
-TEST_F(CulpritTest, NobodyIsNamedWhereNobodyKnows) {
+TEST_F(CulpritTest, UnknownCauseHasNoCulprit) {
   EXPECT_EQ(of_check(Blame::kCode, "test_failure", "none"), std::nullopt) << "no driver is under it";
   EXPECT_EQ(of_check(Blame::kCode, "no_result"), std::nullopt);
   EXPECT_EQ(of_check(Blame::kCode, "protocol"), std::nullopt);
@@ -60,7 +60,7 @@ TEST_F(CulpritTest, NobodyIsNamedWhereNobodyKnows) {
   EXPECT_EQ(of_check(Blame::kMachine, "device_lost"), std::nullopt) << "of no leased device";
 }
 
-TEST_F(CulpritTest, TheLibraryUnderACollective) {
+TEST_F(CulpritTest, CollectiveFailureNamesLibrary) {
   CulpritFacts facts{
       .run = run_, .suite = "collectives", .kind = "proctor", .backend = "cuda", .devices = {}};
   const Diagnosis failed{.error_class = "test_failure", .problem = Blame::kCode};
@@ -71,7 +71,7 @@ TEST_F(CulpritTest, TheLibraryUnderACollective) {
   EXPECT_EQ(culprit_of(failed, facts), (Culprit{"library", "nccl", ""}));
 }
 
-TEST_F(CulpritTest, TheDeviceThatTheLineNames) {
+TEST_F(CulpritTest, NamesDeviceInKernelLine) {
   CulpritFacts facts{.run = run_, .suite = "unit", .kind = "gtest", .backend = "xpu", .devices = {"xpu:b"}};
   Diagnosis lost{.error_class = "device_lost", .problem = Blame::kMachine};
   EXPECT_EQ(culprit_of(lost, facts), (Culprit{"device", "Intel Arc A770", ""}));
@@ -85,7 +85,7 @@ TEST_F(CulpritTest, TheDeviceThatTheLineNames) {
   EXPECT_EQ(culprit_of(lost, facts), (Culprit{"driver", "Level Zero driver", "26.31.1"}));
 }
 
-TEST_F(CulpritTest, AnybodyElsesTestIsItself) {
+TEST_F(CulpritTest, ForeignSuiteFailureNamesTest) {
   const Diagnosis failed{.error_class = "test_failure", .problem = Blame::kCode};
   const CulpritFacts facts{.run = run_, .suite = "unit", .kind = "pytest", .backend = "cuda", .devices = {}};
   EXPECT_EQ(culprit_of(failed, facts), (Culprit{"test", "unit", "0123abcd"}));
@@ -95,7 +95,7 @@ TEST_F(CulpritTest, AnybodyElsesTestIsItself) {
   EXPECT_EQ(culprit_of(failed, facts), std::nullopt) << "a command need not be a test";
 }
 
-TEST_F(CulpritTest, AClassSaysInWordsWhoItWouldBe) {
+TEST_F(CulpritTest, DescribesCulpritsOfErrorClass) {
   EXPECT_EQ(culprits_of_class(Blame::kMachine, "ecc"), "the device");
   EXPECT_EQ(culprits_of_class(Blame::kCode, "crash"),
             "the library under test, for a check of it; the driver under test, for a conformance check; the "
@@ -105,7 +105,7 @@ TEST_F(CulpritTest, AClassSaysInWordsWhoItWouldBe) {
 }
 
 // A class that no rule has is a slip in the table.
-TEST_F(CulpritTest, TheClassesOfTheTableExist) {
+TEST_F(CulpritTest, EveryTableClassHasRule) {
   const auto has = [](Blame problem, const char* error_class) {
     return std::ranges::any_of(rules(), [&](const Rule& rule) {
       return rule.problem == problem && rule.error_class == error_class;

@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(ExplainRule, ARuleAndAClass) {
+TEST(ExplainRule, ExplainsRuleAndClass) {
   const auto rule = explain_rule("xid:79", false);
   ASSERT_TRUE(rule && *rule);
   EXPECT_THAT(**rule, HasSubstr("class     device_lost"));
@@ -45,7 +45,7 @@ TEST(ExplainRule, AnXidHasItsMeaning) {
   EXPECT_EQ(entry["meaning"], "GPU stopped processing");
 }
 
-TEST(ExplainRule, AnythingElseMayBeACase) {
+TEST(ExplainRule, ReturnsNoRuleForCaseIds) {
   for (const char* id :
        {"memory.xpu/Copy.HostToDeviceIsByteExact", "Copy.HostToDeviceIsByteExact", "cuda:0/x", "a:b"}) {
     const auto rule = explain_rule(id, false);
@@ -54,7 +54,7 @@ TEST(ExplainRule, AnythingElseMayBeACase) {
   }
 }
 
-TEST(ExplainRule, AnUnknownRuleOfAKnownGroupIsNamed) {
+TEST(ExplainRule, UnknownRuleSuggestsSimilarRule) {
   const auto xid = explain_rule("xid:780", false);
   ASSERT_FALSE(xid);
   EXPECT_THAT(xid.error().message(), HasSubstr("Xid 780 is not in the table"));

@@ -35,7 +35,7 @@ std::string complaint(const std::string& from, const std::string& to) {
   return parsed ? "" : parsed.error().what;
 }
 
-TEST(Rules, AreReadStrictly) {
+TEST(Rules, RejectsInvalidEntries) {
   const auto good = parse_rules(kGood);
   ASSERT_TRUE(good) << good.error().what;
   EXPECT_EQ(good->front().problem, Blame::kSetup);
@@ -53,7 +53,7 @@ TEST(Rules, AreReadStrictly) {
   EXPECT_THAT(twice.error().what, HasSubstr("twice"));
 }
 
-TEST(Rules, TheEmbeddedOnesCanBeRead) {
+TEST(Rules, EmbeddedRulesParse) {
   const auto parsed = parse_rules(embedded_rules());
   ASSERT_TRUE(parsed) << parsed.error().what;
   EXPECT_EQ(parsed->size(), rules().size());
@@ -67,7 +67,7 @@ TEST(Rules, NextIsOneSentence) {
 }
 
 // k8s-device-plugin's list of what an application causes; every other Xid is the machine's.
-TEST(Rules, OnlySixXidAreTheTests) {
+TEST(Rules, OnlySixXidsAreCodeProblems) {
   std::set<std::string> tests;
   for (const Rule& rule : rules()) {
     if (rule.id.starts_with("xid:") && rule.problem == Blame::kCode) tests.insert(rule.id);
@@ -86,7 +86,7 @@ TEST(Rules, EveryClassIsDocumented) {
     EXPECT_THAT(page, HasSubstr(fmt::format("\n| {} | {} |\n", row, fmt::join(classes[cause], ", "))));
 }
 
-TEST(Rules, OnlyTheKernelLogTakesADeviceAway) {
+TEST(Rules, OnlyKernelLogRulesSetDeviceLost) {
   for (const Rule& rule : rules()) {
     if (!rule.becomes) continue;
     const bool lost = rule.becomes->outcome == Outcome::kDeviceLost;
@@ -95,7 +95,7 @@ TEST(Rules, OnlyTheKernelLogTakesADeviceAway) {
   }
 }
 
-TEST(Rules, StandInTheOrderOfJudgement) {
+TEST(Rules, AreSortedByStage) {
   const auto stage = [](const Rule& rule) {
     if (rule.where == Where::kSignal) return 0;
     if (rule.where == Where::kKernelLog) return 1;
@@ -105,14 +105,14 @@ TEST(Rules, StandInTheOrderOfJudgement) {
                              [&](const Rule& a, const Rule& b) { return stage(a) < stage(b); }));
 }
 
-TEST(Pattern, FindsItsPiecesInOrder) {
+TEST(Pattern, MatchesPiecesInOrder) {
   EXPECT_TRUE(Pattern("a*b").matches("xx a yy b"));
   EXPECT_FALSE(Pattern("a*b").matches("b a"));
   EXPECT_TRUE(Pattern("NVRM: Xid (PCI:*): 79,").matches("[1.2] NVRM: Xid (PCI:0000:01:00): 79, gone"));
   EXPECT_FALSE(Pattern("NVRM: Xid (PCI:*): 79,").matches("NVRM: Xid (PCI:0000:01:00): 179, gone"));
 }
 
-TEST(Pattern, BeginsAndEndsAtTheEdgeOfAWord) {
+TEST(Pattern, MatchesWholeWordsOnly) {
   EXPECT_TRUE(Pattern("cudaErrorAssert").matches("code=710(cudaErrorAssert)"));
   EXPECT_FALSE(Pattern("cudaErrorAssert").matches("cudaErrorAssertNot"));
   EXPECT_FALSE(Pattern("cudaErrorAssert").matches("my_cudaErrorAssert"));
@@ -122,7 +122,7 @@ TEST(Pattern, BeginsAndEndsAtTheEdgeOfAWord) {
   EXPECT_TRUE(Pattern("one*two").matches("one twofold two"));
 }
 
-TEST(Pattern, IsTiedToTheEndsOfTheLineWhereItSaysSo) {
+TEST(Pattern, CaretAndDollarMatchLineEnds) {
   EXPECT_TRUE(Pattern("^MemoryError$").matches("  MemoryError \r"));
   EXPECT_FALSE(Pattern("^MemoryError$").matches("a MemoryError"));
   EXPECT_FALSE(Pattern("^MemoryError$").matches("MemoryError: text"));
@@ -131,7 +131,7 @@ TEST(Pattern, IsTiedToTheEndsOfTheLineWhereItSaysSo) {
   EXPECT_FALSE(Pattern("^a").matches(""));
 }
 
-TEST(Pattern, ItsAnchorIsItsLongestPiece) {
+TEST(Pattern, AnchorIsLongestPiece) {
   EXPECT_EQ(Pattern("^ab*cdef*g$").anchor(), "cdef");
   EXPECT_EQ(Pattern("*").anchor(), "");
   EXPECT_FALSE(Pattern("*").matches("anything"));

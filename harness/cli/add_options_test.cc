@@ -32,7 +32,7 @@ class AddOptions : public testing::Test {
   }
 };
 
-TEST_F(AddOptions, ValuesOfEachTypeAreTyped) {
+TEST_F(AddOptions, ParsesValuesOfEachType) {
   const auto typed = parse({"memory", "kernels", "--jobs=3", "-v", "--filter", "a*", "--filter", "b*",
                             "--deadline", "2m", "--fail-on-skip", "--fail-fast", "--exclude=c*"});
   EXPECT_FALSE(typed.mistake);
@@ -60,7 +60,7 @@ TEST_F(AddOptions, BadValuesAreRefused) {
   EXPECT_NE(refusal({"--jobs", "1"}, kForExec), "accepted") << "`exec` has one case";
 }
 
-TEST_F(AddOptions, EveryOptionOfARunIsARowOfTheTable) {
+TEST_F(AddOptions, EveryOptionHasRowInOptionTable) {
   for (const Command which : {kForRun, kForExec, kForAccept, kForPlan, kForList}) {
     CLI::App app;
     TypedRequest typed;
@@ -72,7 +72,7 @@ TEST_F(AddOptions, EveryOptionOfARunIsARowOfTheTable) {
   }
 }
 
-TEST_F(AddOptions, HelpOfTheFrameworkNamesAllKinds) {
+TEST_F(AddOptions, HelpOfKindNamesAllFrameworks) {
   for (const std::string& kind : kind_names()) EXPECT_THAT(find_option("--kind")->help, HasSubstr(kind));
 }
 

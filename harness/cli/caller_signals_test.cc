@@ -14,7 +14,7 @@ class CallerSignalsTest : public testing::Test {
   std::unique_ptr<RunControl> control_ = *RunControl::open(stop_here);
 };
 
-TEST_F(CallerSignalsTest, AreRequestsToTheRun) {
+TEST_F(CallerSignalsTest, SignalsBecomeRunRequests) {
   const CallerSignals signals(*control_);
   control_->begin();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
@@ -31,7 +31,7 @@ TEST_F(CallerSignalsTest, AreRequestsToTheRun) {
   EXPECT_EQ(control_->take()->request, Request::kDump);
 }
 
-TEST_F(CallerSignalsTest, AStopAfterTheRunWaits) {
+TEST_F(CallerSignalsTest, StopAfterRunEndStaysPending) {
   const CallerSignals signals(*control_);
   control_->begin();
   control_->end();
@@ -40,7 +40,7 @@ TEST_F(CallerSignalsTest, AStopAfterTheRunWaits) {
   EXPECT_EQ(control_->late_stop(), SIGTERM);
 }
 
-TEST_F(CallerSignalsTest, HaveTheirOldEffectAfterwards) {
+TEST_F(CallerSignalsTest, RestoresPreviousHandlersOnDestruction) {
   ::signal(SIGUSR1, SIG_IGN);
   ::signal(SIGHUP, SIG_IGN);
   {
@@ -56,14 +56,14 @@ TEST_F(CallerSignalsTest, HaveTheirOldEffectAfterwards) {
   ::signal(SIGHUP, SIG_DFL);
 }
 
-TEST_F(CallerSignalsTest, ALivingParentIsNotDead) {
+TEST_F(CallerSignalsTest, IgnoresDeathSignalOfLivingParent) {
   CallerSignals signals(*control_);
   ASSERT_TRUE(signals.watch_parent());
   ::raise(SIGRTMIN + 7);
   EXPECT_FALSE(control_->take());
 }
 
-TEST(StopSignals, OneThatIsHeldIsSeen) {
+TEST(StopSignals, DetectsPendingBlockedSignal) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     hold_stop_signals();
     EXPECT_FALSE(stop_signal_waits());
@@ -80,7 +80,7 @@ TEST(StopSignals, OneThatIsHeldIsSeen) {
 }
 
 // Death tests fork: this is what a signal does before the run begins.
-TEST(CallerSignalsDeathTest, BeforeTheRunASignalKills) {
+TEST(CallerSignalsDeathTest, SignalBeforeRunKillsProcess) {
   const auto raise_early = [] {
     const auto control = *RunControl::open(stop_here);
     const CallerSignals signals(*control);

@@ -60,7 +60,7 @@ Result<std::vector<const Case*>> find_cases(const Plan& plan, const std::string&
 }
 
 // A configuration in this directory would otherwise put its suites in the place of ours. What stands before a slash may
-// also be the name of a check with a parameter: AllReduce.IsExactByEveryReduction/i8.
+// also be the name of a check with a parameter: AllReduce.EveryReductionIsExact/i8.
 std::vector<std::string> suites_for(const std::string& id) {
   const auto slash = id.find('/');
   const auto dot = id.rfind('.', slash);

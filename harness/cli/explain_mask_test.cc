@@ -49,7 +49,7 @@ Printed run(std::initializer_list<const char*> args) {
   return printed;
 }
 
-TEST(ExplainMask, TheTwoMeaningsOfOneValue) {
+TEST(ExplainMask, ExplainsSameValueForBothVendors) {
   const Printed cuda = run({"cuda", "0,-1,1"});
   EXPECT_EQ(cuda.code, 0);
   EXPECT_THAT(cuda.out,
@@ -66,7 +66,7 @@ TEST(ExplainMask, TheTwoMeaningsOfOneValue) {
                     HasSubstr("execution_environment.cpp parseAffinityMask()")));
 }
 
-TEST(ExplainMask, GoldenRefusal) {
+TEST(ExplainMask, RefusalMatchesGoldenText) {
   const Printed printed = run({"xpu", "0;1"});
   EXPECT_EQ(printed.code, 2);
   EXPECT_EQ(printed.err,
@@ -79,7 +79,7 @@ TEST(ExplainMask, GoldenRefusal) {
                                      "  26.27 FLAT on 2x4: selects 0.0\n"));
 }
 
-TEST(ExplainMask, GoldenAcceptance) {
+TEST(ExplainMask, AcceptanceMatchesGoldenText) {
   const Printed printed = run({"cuda", "0,-1,1"});
   EXPECT_EQ(printed.code, 0);
   EXPECT_EQ(printed.err, "");
@@ -102,7 +102,7 @@ TEST(ExplainMask, AValueMayBeginWithADash) {
   EXPECT_THAT(run({"xpu", "-1", "--topology", "2x4"}).err, HasSubstr("ZE_AFFINITY_MASK='-1'"));
 }
 
-TEST(ExplainMask, AnEmptyValueIsAValue) {
+TEST(ExplainMask, AcceptsEmptyValue) {
   const Printed xpu = run({"xpu", ""});
   EXPECT_EQ(xpu.code, 0);
   EXPECT_THAT(xpu.out, AllOf(HasSubstr("means all"), HasSubstr("COMPOSITE: 0 1\n")));
@@ -111,7 +111,7 @@ TEST(ExplainMask, AnEmptyValueIsAValue) {
   EXPECT_THAT(cuda.out, AllOf(HasSubstr("hides every device"), HasSubstr("  nothing\n")));
 }
 
-TEST(ExplainMask, RefusesWhatAnyDriverWouldMisread) {
+TEST(ExplainMask, RejectsValuesThatDriversMisread) {
   for (const char* value : {"*", "0,,1", "0;1", "1gpu", "0x1", "010", "\xD9\xA1", "0,", "-1", "abc",
                             "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"}) {
     EXPECT_EQ(run({"xpu", value}).code, 2) << value;
@@ -121,7 +121,7 @@ TEST(ExplainMask, RefusesWhatAnyDriverWouldMisread) {
   }
 }
 
-TEST(ExplainMask, HierarchyAndTopologyDecide) {
+TEST(ExplainMask, VerdictDependsOnHierarchyAndTopology) {
   EXPECT_EQ(run({"xpu", "0.1", "--hierarchy", "COMPOSITE", "--topology", "2x2"}).code, 0);
   EXPECT_EQ(run({"xpu", "0.1", "--hierarchy", "FLAT", "--topology", "2x2"}).code, 2);
   EXPECT_EQ(run({"xpu", "5"}).code, 0);
@@ -147,7 +147,7 @@ TEST(ExplainMask, BadRequestsAreUsageErrors) {
   expect({"cuda", "0", "--hierarchy", "FLAT"}, "'FLAT' cannot be combined with cuda", "Level Zero");
 }
 
-TEST(ExplainMask, MissingAndSurplusWordsAreParseErrors) {
+TEST(ExplainMask, MissingAndSurplusArgumentsAreParseErrors) {
   EXPECT_EQ(run({}).code, kParseError);
   EXPECT_EQ(run({"xpu"}).code, kParseError);
   EXPECT_EQ(run({"xpu", "0", "1"}).code, kParseError);

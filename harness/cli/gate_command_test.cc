@@ -74,7 +74,7 @@ class GateCommand : public testing::Test {
 // Locks and baselines are no files of a scene: reports/gate/gate_test.cc tests them without the program.
 bool is_all_in_files(const GateScene& scene) { return scene.locks.empty() && !scene.baseline; }
 
-TEST_F(GateCommand, GoodReportsAreGreen) {
+TEST_F(GateCommand, PassesGoodReports) {
   write(sharded_scene());
   const Ended done = judge();
   EXPECT_EQ(done.exit_code, 0) << done.out << done.err;
@@ -83,7 +83,7 @@ TEST_F(GateCommand, GoodReportsAreGreen) {
   EXPECT_THAT(done.out, HasSubstr("gate PASSED: 1 of 1 cell"));
 }
 
-TEST_F(GateCommand, EachWrongWayIsRefused) {
+TEST_F(GateCommand, RejectsEveryWrongWayInTable) {
   int number = 0;
   for (const WrongWay& way : wrong_ways()) {
     if (!is_all_in_files(way.scene)) continue;
@@ -98,7 +98,7 @@ TEST_F(GateCommand, EachWrongWayIsRefused) {
   EXPECT_GT(number, 50);
 }
 
-TEST_F(GateCommand, NoPolicyIsNoGreen) {
+TEST_F(GateCommand, RequiresReadablePolicyAndReport) {
   write(good_scene());
   const Ended none = gate({"run"});
   EXPECT_EQ(none.exit_code, 2);
@@ -111,7 +111,7 @@ TEST_F(GateCommand, NoPolicyIsNoGreen) {
   EXPECT_EQ(gate({"--policy", "run", "run"}).exit_code, 2);
 }
 
-TEST_F(GateCommand, AReportIsARunDirectoryOrAFileInOne) {
+TEST_F(GateCommand, AcceptsRunDirectoryOrFileInside) {
   write(good_scene());
   for (const char* report : {"run", "run/", "run/report.json", "run/journal.jsonl", "run/junit.xml"}) {
     const Ended done = gate({"--policy", "gate.toml", "--at", scene().at, report});
@@ -129,7 +129,7 @@ TEST_F(GateCommand, AReportIsARunDirectoryOrAFileInOne) {
               HasSubstr("a report without its journal is not evidence"));
 }
 
-TEST_F(GateCommand, SignedJournalsAreThoseOfTheFile) {
+TEST_F(GateCommand, SignedJournalsMatchDigestFile) {
   write(scene_after(R"({gate = "signed = \"digests.txt\""})"));
   EXPECT_EQ(judge().exit_code, 2) << "the file is not there";
   write_file(path() / "digests.txt", "\n");
@@ -139,7 +139,7 @@ TEST_F(GateCommand, SignedJournalsAreThoseOfTheFile) {
   EXPECT_EQ(judge().exit_code, 0);
 }
 
-TEST_F(GateCommand, WhatIsNoMomentOrNoSubjectIsRefused) {
+TEST_F(GateCommand, RejectsInvalidTimeOrSubject) {
   write(good_scene());
   for (const char* at : {"yesterday", "2026-02-31T12:00:00Z", "2026-1-31", "2026-01-31T12:00:00"})
     EXPECT_EQ(gate({"--policy", "gate.toml", "--at", at, "run"}).exit_code, 2) << at;
@@ -147,14 +147,14 @@ TEST_F(GateCommand, WhatIsNoMomentOrNoSubjectIsRefused) {
   EXPECT_EQ(gate({"--policy", "gate.toml", "--subject", "dirty=false", "run"}).exit_code, 2);
 }
 
-TEST_F(GateCommand, NothingIsHalfWritten) {
+TEST_F(GateCommand, LeavesNoPartialOutputOnFailure) {
   write(good_scene());
   EXPECT_EQ(judge({"--json", "gate.json", "--markdown", "nowhere/gate.md"}).exit_code, 2);
   EXPECT_FALSE(fs::exists(path() / "gate.json"));
 }
 
 // A verdict must not overwrite an input.
-TEST_F(GateCommand, WhatIsNoPlaceForAVerdictIsRefused) {
+TEST_F(GateCommand, RejectsOutputPathsThatOverwriteInputs) {
   write(good_scene());
   const auto refusal = [&](const std::vector<std::string>& more) {
     const Ended done = judge(more);
@@ -170,7 +170,7 @@ TEST_F(GateCommand, WhatIsNoPlaceForAVerdictIsRefused) {
   EXPECT_FALSE(fs::exists(path() / "g"));
 }
 
-TEST_F(GateCommand, AVerdictThatNobodyCanReadIsNoGreen) {
+TEST_F(GateCommand, FailsWhenVerdictCannotBePrinted) {
   write(good_scene());
   std::string line = std::string(PROCTOR_BIN_DIR) + "/proctor gate --json gate.json >/dev/full";
   for (const std::string& word : words()) line += " '" + word + "'";
@@ -180,7 +180,7 @@ TEST_F(GateCommand, AVerdictThatNobodyCanReadIsNoGreen) {
   EXPECT_FALSE(fs::exists(path() / "gate.json"));
 }
 
-TEST_F(GateCommand, AListIsAFileOfSomeSizeWithSomethingInIt) {
+TEST_F(GateCommand, RejectsEmptyOversizedOrSpecialFailureLists) {
   write(scene_after(R"({gate = "known_failures = \"known.toml\""})"));
   write_file(path() / "known.toml", "# none\n");
   const Ended empty = judge();
@@ -193,7 +193,7 @@ TEST_F(GateCommand, AListIsAFileOfSomeSizeWithSomethingInIt) {
   EXPECT_THAT(judge().err, HasSubstr("is not a regular file or a pipe"));
 }
 
-TEST_F(GateCommand, APlanIsAFileWithAnEnd) {
+TEST_F(GateCommand, RejectsPlanThatIsNotRegularFile) {
   write(good_scene());
   fs::remove(path() / "plan.json");
   fs::create_symlink("/dev/zero", path() / "plan.json");
@@ -205,7 +205,7 @@ TEST_F(GateCommand, APlanIsAFileWithAnEnd) {
   EXPECT_THAT(gate({"--check", "gate.toml"}).err, HasSubstr("is not a regular file"));
 }
 
-TEST_F(GateCommand, SameInputsGiveTheSameFilesAnywhere) {
+TEST_F(GateCommand, OutputIsIndependentOfLocaleAndOrder) {
   std::string first;
   for (const char* name : {"one", "two"}) {
     const bool second = !first.empty();
@@ -228,7 +228,7 @@ TEST_F(GateCommand, SameInputsGiveTheSameFilesAnywhere) {
 }
 
 // Both make the gate fail. The output separates them.
-TEST_F(GateCommand, WhatFailedNewlyIsToldFromWhatFailedBefore) {
+TEST_F(GateCommand, SeparatesNewFailuresFromEarlierFailures) {
   write(scene_after(R"(
       {copy_as = "old"}, {run = 0, cases = {"Copy.A" = ['fail(wrong answer)'], "Copy.B" = ['fail(wrong answer)']}},
       {run = 2, cases = {"Copy.A" = ["pass"]}, set = {"/run_id" = "20260130T120000Z-01d0", "/started" = "2026-01-30T12:00:00Z"}},
@@ -248,7 +248,7 @@ TEST_F(GateCommand, WhatFailedNewlyIsToldFromWhatFailedBefore) {
   EXPECT_EQ(judge({"--history", "nowhere.db"}).exit_code, 2);
 }
 
-TEST_F(GateCommand, APolicyIsCheckedWithWhatItNames) {
+TEST_F(GateCommand, ChecksPolicyWithReferencedFiles) {
   write(good_scene());
   const Ended good = gate({"--check", "gate.toml"});
   EXPECT_EQ(good.exit_code, 0) << good.err;
@@ -268,7 +268,7 @@ TEST_F(GateCommand, APolicyIsCheckedWithWhatItNames) {
 }
 
 // A plan that tries less is listed as a weakening.
-TEST_F(GateCommand, WhatThePlanOfACellTriesIsAWeakening) {
+TEST_F(GateCommand, ReportsReducedPlanAsWeakening) {
   write_file(path() / "gate.toml", "[[cell]]\nsuite = \"memory\"\nbackend = \"xpu\"\nplan = \"plan.json\"\n");
   const auto planned = [&](const std::vector<std::string>& more) {
     std::vector<std::string> argv = {"plan", "memory",   "--sim=xpu:2x1", "--filter=*Copy.HostTo*",
@@ -286,7 +286,7 @@ TEST_F(GateCommand, WhatThePlanOfACellTriesIsAWeakening) {
 }
 
 // No text of a run begins a line: the log of a CI step obeys a command at the beginning of a line.
-TEST_F(GateCommand, ARunBeginsNoLineOfTheConsole) {
+TEST_F(GateCommand, RunTextCannotBeginConsoleLine) {
   const std::string evil = "\n::error::PWN\r::error::PWN &#x202e; " + std::string(100'000, 'x');
   SceneRun& run = scene().run();
   Json& plan = run.plan();
@@ -314,7 +314,7 @@ TEST_F(GateCommand, ARunBeginsNoLineOfTheConsole) {
 }
 
 // A layer that the run does not list differs from the lock.
-TEST_F(GateCommand, ALockedLayerThatARunDoesNotKnowIsADifference) {
+TEST_F(GateCommand, ReportsLockedLayerMissingFromRun) {
   write(scene_after(R"({cell = "stack = \"xpu-rolling\""})"));
   const Ended unknown = judge();
   EXPECT_EQ(unknown.exit_code, 1) << unknown.err;
@@ -323,7 +323,7 @@ TEST_F(GateCommand, ALockedLayerThatARunDoesNotKnowIsADifference) {
 }
 
 // The digest that a run writes down is the one that the gate reads in the plan's file.
-TEST_F(GateCommand, ARunOfAPlanFillsACellOfThatPlan) {
+TEST_F(GateCommand, RunOfPlanFillsPlanCell) {
   write_file(path() / "it.sh", "#!/bin/sh\nexit 0\n");
   fs::permissions(path() / "it.sh", fs::perms::owner_all);
   const Ended planned =
@@ -348,7 +348,7 @@ TEST_F(GateCommand, ARunOfAPlanFillsACellOfThatPlan) {
 }
 
 // The runner lists the digest of each report behind the end of its journal.
-TEST_F(GateCommand, AReportThatWasChangedSinceItsRunnerRenderedItIsRed) {
+TEST_F(GateCommand, FailsWhenReportChangedAfterRendering) {
   run_smoke();
   const std::string journal = read_file_or_empty((path() / "out/journal.jsonl").string());
   const auto rendered = rendered_in(lines_of(journal).back());
@@ -362,7 +362,7 @@ TEST_F(GateCommand, AReportThatWasChangedSinceItsRunnerRenderedItIsRed) {
 }
 
 // On the machine of the run, the runner's own copy shows a journal with new digests.
-TEST_F(GateCommand, AJournalThatIsNotWhatItsRunnerWroteIsRefused) {
+TEST_F(GateCommand, RejectsJournalRewrittenWithValidDigests) {
   run_smoke();
   const std::string journal = (path() / "out/journal.jsonl").string();
   JournalChain chain;

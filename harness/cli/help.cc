@@ -388,7 +388,7 @@ const std::vector<CommandHelp>& commands() {
                      "proctor log --follow --times 'gpu_tests/Copy.Small'"}}},
       {.command = "explain",
        .examples = {{"Explain a cause that a report names", "proctor explain xid:79"},
-                    {"Show what a built-in case checks", "proctor explain Copy.OddAddressesAreByteExact"}}},
+                    {"Show what a built-in case checks", "proctor explain Copy.UnalignedCopyIsByteExact"}}},
       {.command = "explain mask",
        .examples = {{"Explain which devices a mask shows", "proctor explain mask cuda 1,0 --topology 4"},
                     {"Check a mask before a driver reads it", "proctor explain mask xpu 0.1,1"}},

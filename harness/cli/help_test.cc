@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(HelpColumns, AreThoseOfTheVariableElseOfTheTerminalElseHundred) {
+TEST(HelpColumns, ComeFromVariableTerminalOrDefault) {
   EXPECT_EQ(help_columns("80", 200), 80u);
   EXPECT_EQ(help_columns(nullptr, 200), 200u);
   EXPECT_EQ(help_columns(nullptr, 0), 100u);
@@ -85,7 +85,7 @@ class Help : public ::testing::Test {
   bool quiet_ = false;
 };
 
-TEST_F(Help, ShowsPlaceholdersAndGroupsInTheOrderOfUse) {
+TEST_F(Help, ShowsPlaceholdersAndOrderedGroups) {
   const std::string text = help("100");
   EXPECT_THAT(text, HasSubstr("Usage: proctor toy [OPTIONS] RUN_DIR\n"));
   EXPECT_THAT(text,
@@ -94,7 +94,7 @@ TEST_F(Help, ShowsPlaceholdersAndGroupsInTheOrderOfUse) {
   for (const char* word : {"TEXT", "INT", "Excludes", "Needs", "{"}) EXPECT_THAT(text, Not(HasSubstr(word)));
 }
 
-TEST_F(Help, IsWrappedAtTheWidthAndDescriptionsStayInTheirColumn) {
+TEST_F(Help, WrapsTextAndKeepsDescriptionColumn) {
   for (const std::size_t width : {60u, 80u, 100u, 200u}) {
     for (const std::string_view line : lines_of(help(std::to_string(width).c_str()))) {
       const bool has_a_long_word = line.find("xxx") != line.npos;  // which is not broken
@@ -104,12 +104,12 @@ TEST_F(Help, IsWrappedAtTheWidthAndDescriptionsStayInTheirColumn) {
   EXPECT_THAT(help("60"), HasSubstr("\n" + std::string(30, ' ') + "that goes on"));
 }
 
-TEST_F(Help, HasTwoFlags) {
+TEST_F(Help, ShortAndLongHelpFlagsDiffer) {
   EXPECT_THROW(app_.parse("toy -h"), CLI::CallForAllHelp);
   EXPECT_THROW(app_.parse("toy --help"), CLI::CallForHelp);
 }
 
-TEST_F(Help, RefusesInSentences) {
+TEST_F(Help, ErrorsAreCompleteSentences) {
   EXPECT_EQ(refused({}), "`proctor toy` needs RUN_DIR");
   EXPECT_EQ(refused({"a", "--jbos", "2"}), "`--jbos` is not an option of `proctor toy`");
   EXPECT_EQ(refused({"a", "b"}), "`proctor toy` takes no argument `b`");
@@ -122,7 +122,7 @@ TEST_F(Help, RefusesInSentences) {
   EXPECT_EQ(refused({"a", "--action", "wait", "--junit", "x"}), "--junit cannot be combined with --action");
 }
 
-TEST(HelpText, EachCommonOptionStandsOnce) {
+TEST(HelpText, EachCommandHasCommonOptionsAndExamples) {
   for (const char* command : {"run", "exec", "plan", "list"}) {
     const auto& common = help_of(command).common;
     EXPECT_GE(common.size(), 10u) << command;

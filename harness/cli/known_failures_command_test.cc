@@ -64,7 +64,7 @@ const Verdict kPass{Outcome::kPass, ""};
 const Verdict kExit{Outcome::kFail, {Reason::kExit, 3}};
 const Verdict kCrash{Outcome::kCrash, {Reason::kSignal, 11}};
 
-TEST(SuggestKnownFailures, OneEntryForEachCause) {
+TEST(SuggestKnownFailures, WritesOneEntryPerCause) {
   const auto found = suggested({{"A", kExit}, {"B", kCrash}, {"C", kPass}, {"D", kExit}});
   const auto list = entries(found.toml);
   ASSERT_EQ(list.size(), 2u) << found.toml;
@@ -82,13 +82,13 @@ TEST(SuggestKnownFailures, OneEntryForEachCause) {
   EXPECT_THAT(found.notes, IsEmpty());
 }
 
-TEST(SuggestKnownFailures, ACauseOnTwoModelsIsOfNoOne) {
+TEST(SuggestKnownFailures, OmitsDeviceForCauseOnTwoModels) {
   const auto list = entries(suggested({{"A", kExit, "xpu:0"}, {"B", kExit, "xpu:1"}}).toml);
   ASSERT_EQ(list.size(), 1u);
   EXPECT_EQ(list[0].device, "");
 }
 
-TEST(SuggestKnownFailures, MoreThanFiveAreBroadAndPassTheCheck) {
+TEST(SuggestKnownFailures, LargeEntryIsBroadAndValid) {
   std::vector<Ended> cases;
   for (const char* name : {"A", "B", "C", "D", "E", "F"}) cases.push_back({name, kExit});
   const std::string toml = suggested(cases).toml;
@@ -100,7 +100,7 @@ TEST(SuggestKnownFailures, MoreThanFiveAreBroadAndPassTheCheck) {
   EXPECT_THAT(check_known_failures(*list, {.at = std::chrono::sys_days(kToday), .planned = ids}), IsEmpty());
 }
 
-TEST(SuggestKnownFailures, AnyTextIsReadBackAsItWas) {
+TEST(SuggestKnownFailures, SpecialCharactersSurviveRoundTrip) {
   const std::string name = R"(A["x"] \ ')"
                            "\t\xc3\xa4";
   const auto list =
@@ -110,14 +110,14 @@ TEST(SuggestKnownFailures, AnyTextIsReadBackAsItWas) {
   EXPECT_EQ(list[0].reason_glob, "a \"reason\"");
 }
 
-TEST(SuggestKnownFailures, WhatTheCheckWouldRefuseIsANote) {
+TEST(SuggestKnownFailures, NotesEntryThatCheckWouldReject) {
   const auto found = suggested({{"*", kExit}, {"B", kPass}});
   EXPECT_EQ(found.toml, "");
   EXPECT_THAT(found.notes,
               ElementsAre(HasSubstr("no entry for memory.xpu/*: known failure `memory.xpu/*` would cover")));
 }
 
-TEST(SuggestKnownFailures, WhatIsBadAndNoFailureIsANote) {
+TEST(SuggestKnownFailures, NotesNotrunAndXpassCases) {
   const auto found =
       suggested({{"A", {Outcome::kNotrun, Reason::kBudget}}, {"B", {Outcome::kXpass, ""}}, {"C", kPass}});
   EXPECT_EQ(found.toml, "");

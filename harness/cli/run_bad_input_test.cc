@@ -29,7 +29,7 @@ class BadInput : public ProctorTest {
   }
 };
 
-TEST_F(BadInput, Options) {
+TEST_F(BadInput, RejectsBadOptions) {
   refuses({"run", "--timout", "5s"}, {"--timout", "`--timeout`"});
   refuses({"run", "--timout=5s"}, {"--timout", "`--timeout`"});
   refuses({"list", "--jsno"}, {"--jsno", "`--json`"});
@@ -59,7 +59,7 @@ TEST_F(BadInput, Options) {
   refuses({"run", "--debugger", "gdb 'x"}, {"gdb 'x", "quote"});
 }
 
-TEST_F(BadInput, Durations) {
+TEST_F(BadInput, RejectsBadDurations) {
   for (const char* option : {"--timeout", "--grace", "--stall", "--deadline"}) {
     refuses({"run", option, "5"}, {option, "5"});
     refuses({"run", option, "5 parsecs"}, {option, "5 parsecs"});
@@ -67,7 +67,7 @@ TEST_F(BadInput, Durations) {
   }
 }
 
-TEST_F(BadInput, Selections) {
+TEST_F(BadInput, RejectsUnknownSelections) {
   refuses({"run", "mahts"}, {"mahts", "`maths`"});
   refuses({"run", "--filter", "*nothing*"}, {"--filter", "*nothing*"});
   refuses({"run", "--case", "maths/ture"}, {"maths/ture", "`maths/true`"});
@@ -78,7 +78,7 @@ TEST_F(BadInput, Selections) {
   refuses({"list", "mahts"}, {"mahts", "`maths`"});
 }
 
-TEST_F(BadInput, NoSuiteOfTheCaller) {
+TEST_F(BadInput, RejectsRunWithoutSuites) {
   std::filesystem::remove(path("proctor.toml"));
   refuses({"run"}, {"No suites here", "no proctor.toml", "`proctor init`", "`proctor run -- COMMAND`"});
   refuses({"run", "--sim", "xpu:1x1", "--dry-run"}, {"No suites here"});
@@ -86,7 +86,7 @@ TEST_F(BadInput, NoSuiteOfTheCaller) {
   refuses({"run"}, {"No suites here: proctor.toml has none"});
 }
 
-TEST_F(BadInput, Configurations) {
+TEST_F(BadInput, RejectsBadConfigurations) {
   write("unknown_key.toml", "[suite.maths]\ncomand = [\"/bin/true\"]\n");
   refuses({"run", "--config", "unknown_key.toml"}, {"unknown_key.toml:2", "comand", "`command`"});
   write("bad_duration.toml", "[suite.maths]\ncommand = [\"/bin/true\"]\ntimeout = \"soon\"\n");
@@ -103,7 +103,7 @@ TEST_F(BadInput, Configurations) {
   refuses({"run", "--known-failures", "absent.toml"}, {"absent.toml"});
 }
 
-TEST_F(BadInput, Executables) {
+TEST_F(BadInput, RejectsBadExecutables) {
   refuses({"run", "--", "./no_such_program"}, {"no_such_program"});
   refuses({"run", "--", "no_such_program_on_path"}, {"no_such_program_on_path"});
   write("not_executable", "#!/bin/sh\n");
@@ -117,7 +117,7 @@ TEST_F(BadInput, Executables) {
   refuses({"run", "maths", "--", "/bin/true"}, {"maths"});
 }
 
-TEST_F(BadInput, Simulations) {
+TEST_F(BadInput, RejectsBadSimulations) {
   refuses({"run", "--sim", "xpu:2by2,driver=intel"}, {"xpu:2by2"});
   refuses({"run", "--sim", "xpu:2x2,driver=itnel"}, {"itnel", "intel"});
   refuses({"run", "--sim", "xpu:2x2,drvier=intel"}, {"drvier", "`driver`"});
@@ -125,14 +125,14 @@ TEST_F(BadInput, Simulations) {
   refuses({"run", "--sim", "driver=intel"}, {"no devices"});
 }
 
-TEST_F(BadInput, Providers) {
+TEST_F(BadInput, RejectsUnknownProviders) {
   refuses({"run", "--suite-arg", "provider=glo"}, {"glo", "Did you mean `gloo`?"});
   refuses({"list", "--suite-arg", "provider=mpi"}, {"mpi", "gloo, oneccl, nccl"});
   refuses({"run", "--plan", "any.plan", "--suite-arg", "provider=gloo"}, {"--plan", "--suite-arg"});
   refuses({"run", "maths", "--suite-arg", "provider=gloo"}, {"--suite-arg provider=gloo", "collectives"});
 }
 
-TEST_F(BadInput, OutputDirectories) {
+TEST_F(BadInput, RejectsUnusableOutputPaths) {
   write("file", "x");
   std::filesystem::create_directory(path("full"));
   write("full/file", "x");
@@ -145,19 +145,19 @@ TEST_F(BadInput, OutputDirectories) {
   EXPECT_EQ(read("full/file"), "x");
 }
 
-TEST_F(BadInput, UnwritableOutputDirectory) {
+TEST_F(BadInput, RejectsUnwritableOutputDirectory) {
   if (::geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
   std::filesystem::create_directory(path("locked"));
   std::filesystem::permissions(path("locked"), std::filesystem::perms::owner_read);
   refuses({"run", "--out", "locked/below"}, {"--out", "locked"});
 }
 
-TEST_F(BadInput, Masks) {
+TEST_F(BadInput, RejectsBadMasks) {
   refuses({"explain", "mask", "xpu", "0x1"}, {"0x1"});
   refuses({"explain", "mask", "cuda", "1gpu"}, {"1gpu"});
 }
 
-TEST_F(BadInput, TheTerminalForMoreThanOneCase) {
+TEST_F(BadInput, RejectsTerminalForSeveralCases) {
   write("two.toml",
         "[suite.a]\nkind = \"command\"\ncommand = [\"/bin/true\"]\n[suite.b]\nkind = \"command\"\n"
         "command = [\"/bin/true\"]\n");
@@ -165,12 +165,12 @@ TEST_F(BadInput, TheTerminalForMoreThanOneCase) {
   refuses({"run", "--config", "two.toml", "--debugger", "gdb --args"}, {"2 are selected", "--case"});
 }
 
-TEST_F(BadInput, ADebuggerForRanks) {
+TEST_F(BadInput, RejectsDebuggerForRanks) {
   write("ranks.toml", "[suite.a]\nkind = \"command\"\ncommand = [\"/bin/true\"]\nranks = 2\n");
   refuses({"run", "--config", "ranks.toml", "--debugger", "gdb --args"}, {"a/true", "2 ranks", "gdb -p"});
 }
 
-TEST_F(BadInput, RunDirectoriesThatAreNone) {
+TEST_F(BadInput, RejectsDirectoriesWithoutJournal) {
   refuses({"report", "render", "absent"}, {"absent"});
   refuses({"finish", "absent"}, {"absent"});
   write("journal.jsonl", "not a journal\n");

@@ -76,7 +76,7 @@ class Run : public ProctorTest {
   }
 };
 
-TEST_F(Run, OutcomesOfAProctorSuite) {
+TEST_F(Run, ReportsOutcomesOfProctorSuite) {
   write("suite.sh", kShellSuite, true);
   write("proctor.toml", "[suite.shell]\nkind = \"proctor\"\ncommand = [\"./suite.sh\"]\n");
   const Ended ended = run({});
@@ -96,7 +96,7 @@ TEST_F(Run, OutcomesOfAProctorSuite) {
 }
 
 // The case answers for it, and neither the runner nor the machine.
-TEST_F(Run, WhatIsNoEventIsTheCodesProblem) {
+TEST_F(Run, AttributesInvalidEventsToCode) {
   write("suite.sh", R"sh(#!/bin/sh
 say() { echo "$1" >&"$PROCTOR_EVENTS_FD"; }
 many() { printf '%030000d' 0 | tr 0 "$1"; }
@@ -125,7 +125,7 @@ say "{\"v\":1,\"case\":\"$name\",\"event\":\"end\",\"result\":\"pass\"}"
 }
 
 // Whoever reads the journal later says what it ignores.
-TEST_F(Run, ALineOfAJournalThatIsTooDeepEndsNoReader) {
+TEST_F(Run, ReadersSurviveTooDeepJournalLine) {
   write_commands({{"one", "true"}});
   ASSERT_EQ(run({}).exit_code, 0);
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
@@ -144,7 +144,7 @@ TEST_F(Run, ALineOfAJournalThatIsTooDeepEndsNoReader) {
   EXPECT_THAT(read("out/summary.md"), HasSubstr("more than 100 deep"));
 }
 
-TEST_F(Run, RecognisesAGoogleTestBinaryWithoutAnyConfig) {
+TEST_F(Run, RunsGoogleTestBinaryWithoutConfig) {
   const std::string self = fs::read_symlink("/proc/self/exe").string();
   const Ended ended = run({"--filter", "*Elide.*", "--junit", "copy.xml", "--", self});
   EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
@@ -168,7 +168,7 @@ TEST_F(Run, DryRunStartsNothing) {
   EXPECT_FALSE(fs::exists(path("proctor-out")));
 }
 
-TEST_F(Run, ListAsJson) {
+TEST_F(Run, ListsCasesAsJson) {
   write_commands({{"one", "true"}, {"two", "true"}});
   const json list = json::parse(proctor({"list", "--json"}).out, nullptr, false);
   ASSERT_TRUE(list.is_object());
@@ -177,7 +177,7 @@ TEST_F(Run, ListAsJson) {
   EXPECT_EQ(list["cases"][0]["kind"], "command");
 }
 
-TEST_F(Run, EveryPlaceToLookAtIsThere) {
+TEST_F(Run, EveryPrintedPlaceExists) {
   write_commands({{"silent", "false"}, {"hangs", "exec sleep 600"}, {"killed", "kill -9 $$"}});
   const Ended ended = run({"--timeout", "1s"});
   EXPECT_EQ(ended.exit_code, 1) << ended.out << ended.err;
@@ -200,7 +200,7 @@ TEST_F(Run, EveryPlaceToLookAtIsThere) {
   EXPECT_THAT(log.err, HasSubstr("silent/sh printed nothing"));
 }
 
-TEST_F(Run, AGoodCaseThatPrintsNothingHasNoLog) {
+TEST_F(Run, SilentPassedCaseHasNoLog) {
   write_commands({{"good", "true"}});
   EXPECT_EQ(run({}).exit_code, 0);
   EXPECT_FALSE(fs::exists(path("out/logs/good/sh.1.log")));
@@ -208,7 +208,7 @@ TEST_F(Run, AGoodCaseThatPrintsNothingHasNoLog) {
   EXPECT_THAT(proctor({"log", "good/sh", "out"}).err, HasSubstr("good/sh printed nothing"));
 }
 
-TEST_F(Run, ARetryThatPassesIsAFlakyPassAndRed) {
+TEST_F(Run, FlakyPassFailsTheRun) {
   write_commands({{"flaky", "test -e seen || { touch seen; exit 1; }"}});
   const Ended ended = run({"--retries", "2"});
   EXPECT_EQ(ended.exit_code, 1) << ended.out << ended.err;
@@ -236,14 +236,14 @@ TEST_F(Run, FailFastStartsNothingMore) {
   EXPECT_EQ(outcomes()["c/sh"], "notrun(fail_fast)") << read("out/report.json");
 }
 
-TEST_F(Run, DeadlineStopsWhatRunsAndStartsNothingMore) {
+TEST_F(Run, DeadlineStopsRunningAndPendingCases) {
   write_commands({{"a", "exec sleep 1000"}, {"b", "true"}});
   const Ended ended = run({"--jobs", "1", "--deadline", "300ms"});
   EXPECT_EQ(ended.exit_code, 3) << ended.out << ended.err;
   for (const auto& [id, outcome] : outcomes()) EXPECT_EQ(outcome, "notrun(budget)") << id;
 }
 
-TEST_F(Run, AKnownFailureIsExpectedAndMissedWhenItIsGone) {
+TEST_F(Run, KnownFailureIsExpectedUntilFixed) {
   write_commands({{"broken", "exit 3"}, {"mended", "true"}});
   write("known.toml",
         "[[known_failure]]\ncase = \"*\"\nreason = \"exit:3\"\nsource = \"https://example.org/1\"\n"
@@ -254,7 +254,7 @@ TEST_F(Run, AKnownFailureIsExpectedAndMissedWhenItIsGone) {
   EXPECT_THAT(found["mended/sh"], testing::StartsWith("xpass"));
 }
 
-TEST_F(Run, MissingDevicesAreSaidWithTheNextCommand) {
+TEST_F(Run, MissingDevicesSuggestDoctorCommand) {
   write("proctor.toml",
         "[suite.gpu]\nkind = \"command\"\nbackend = \"cuda\"\ngpus = 1\ncommand = [\"/bin/true\"]\n");
   const Ended ended = run({});
@@ -263,14 +263,14 @@ TEST_F(Run, MissingDevicesAreSaidWithTheNextCommand) {
   EXPECT_THAT(outcomes()["gpu/true"], testing::StartsWith("skip(no_")) << read("out/report.json");
 }
 
-TEST_F(Run, AClosedStdoutDoesNotStopTheRun) {
+TEST_F(Run, ContinuesWithClosedStdout) {
   const Ended ended = run({"--", "/bin/true"}, {.stdout_fd = -1});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_THAT(ended.err, HasSubstr("stdout"));
   EXPECT_EQ(outcomes()["true/true"], "pass");
 }
 
-TEST_F(Run, AFullStdoutDoesNotStopTheRun) {
+TEST_F(Run, ContinuesWithFullStdout) {
   const UniqueFd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
   const Ended ended = run({"--", "/bin/true"}, {.stdout_fd = full.get()});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
@@ -278,7 +278,7 @@ TEST_F(Run, AFullStdoutDoesNotStopTheRun) {
   EXPECT_THAT(read("out/report.json"), HasSubstr("stdout_lost"));
 }
 
-TEST_F(Run, ASignalEndsItByThatSignalAfterTheReports) {
+TEST_F(Run, ExitsBySignalAfterWritingReports) {
   write_commands({{"a", "exec sleep 1000"}, {"b", "exec sleep 1000"}, {"c", "exec sleep 1000"}});
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     fs::remove_all(path("out"));
@@ -294,7 +294,7 @@ TEST_F(Run, ASignalEndsItByThatSignalAfterTheReports) {
   }
 }
 
-TEST_F(Run, ASecondSignalKillsWhatIgnoresTheFirst) {
+TEST_F(Run, SecondSignalKillsCaseIgnoringFirst) {
   write_commands({{"stubborn", "trap \"\" TERM INT; echo ready > ready; while :; do sleep 1; done"}});
   write("proctor.toml", read("proctor.toml") + "grace = \"1h\"\n");
   const auto send = [&](pid_t pid) {
@@ -310,7 +310,7 @@ TEST_F(Run, ASecondSignalKillsWhatIgnoresTheFirst) {
 }
 
 // A command that hangs and prints would last as long as the job, and leave no report.
-TEST_F(Run, InCiACommandWithoutAnyLimitIsAWarning) {
+TEST_F(Run, WarnsInCiAboutUnlimitedCommand) {
   write_commands({{"a", "true"}});
   const std::string warning = "a/sh has no time limit, and the run has no deadline";
   const auto said = [&](const std::vector<std::string>& words, const std::vector<std::string>& env) {
@@ -326,7 +326,7 @@ TEST_F(Run, InCiACommandWithoutAnyLimitIsAWarning) {
               HasSubstr("true has no time limit"));
 }
 
-TEST_F(Run, ADryRunHasItsWarnings) {
+TEST_F(Run, DryRunPrintsWarnings) {
   write("proctor.toml",
         "[suite.a]\nkind = \"command\"\ncommand = [\"true\"]\n[[override]]\nmatch = \"b/*\"\nretries = 1\n");
   const Ended ended = proctor({"run", "--dry-run"});
@@ -335,7 +335,7 @@ TEST_F(Run, ADryRunHasItsWarnings) {
 }
 
 // Nothing arrives here when only the shell around us is shot; the dead parent is noticed all the same.
-TEST_F(Run, UnderCiTheDeathOfTheParentStopsIt) {
+TEST_F(Run, ParentDeathUnderCiStopsRun) {
   write_commands({{"a", "exec sleep 1000"}});
   const auto shoot_shell = [&](pid_t shell) {
     EXPECT_TRUE(wait_for("out/journal.jsonl", "attempt_started"));
@@ -348,7 +348,7 @@ TEST_F(Run, UnderCiTheDeathOfTheParentStopsIt) {
   EXPECT_THAT(read("out/journal.jsonl"), HasSubstr("parent_died"));
 }
 
-TEST_F(Run, AfterAKillTheJournalStillGivesEveryReport) {
+TEST_F(Run, JournalOfKilledRunRendersEveryReport) {
   write_commands({{"a", "true"}, {"b", "exec sleep 1000"}, {"c", "true"}});
   const auto shoot = [&](pid_t pid) {
     EXPECT_TRUE(wait_for("out/journal.jsonl", "attempt_started", 2));
@@ -373,7 +373,7 @@ TEST_F(Run, AfterAKillTheJournalStillGivesEveryReport) {
   EXPECT_FALSE(fs::exists(path("out/run.json")));
 }
 
-TEST_F(Run, FinishLeavesALivingRunAlone) {
+TEST_F(Run, FinishRejectsLivingRun) {
   write_commands({{"a", "exec sleep 1000"}});
   const auto try_finish = [&](pid_t pid) {
     EXPECT_TRUE(wait_for("out/journal.jsonl", "attempt_started"));
@@ -384,7 +384,7 @@ TEST_F(Run, FinishLeavesALivingRunAlone) {
   EXPECT_EQ(run({}, {.while_running = try_finish}).signal, SIGTERM);
 }
 
-TEST_F(Run, OneCaseOnTheTerminal) {
+TEST_F(Run, NoCaptureAndDebuggerUseTerminal) {
   write_commands({{"loud", "echo from the case"}});
   const Ended ended = run({"--no-capture"});
   EXPECT_EQ(ended.exit_code, 0) << ended.out << ended.err;
@@ -394,7 +394,7 @@ TEST_F(Run, OneCaseOnTheTerminal) {
   EXPECT_EQ(debugged.exit_code, 0) << debugged.out << debugged.err;
 }
 
-TEST_F(Run, ColoursOnlyWhereWanted) {
+TEST_F(Run, ColoursFollowEnvironmentVariables) {
   EXPECT_THAT(run({"--", "/bin/true"}).out, Not(HasSubstr("\033[")));
   fs::remove_all(path("out"));
   const ChildOptions forced{.env = {"CLICOLOR_FORCE=1"}};

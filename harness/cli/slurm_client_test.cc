@@ -8,14 +8,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(SlurmJob, IsWhatSbatchPrints) {
+TEST(SlurmJob, ParsesNumberFromSbatchOutput) {
   const auto job = parse_job("4711\n");
   ASSERT_TRUE(job);
   EXPECT_EQ(job->id, "4711");
   EXPECT_EQ(job->cluster, "");
 }
 
-TEST(SlurmJob, MayBeOfAnotherCluster) {
+TEST(SlurmJob, ParsesClusterName) {
   const auto job = parse_job("4711;east\n");
   ASSERT_TRUE(job);
   EXPECT_EQ(job->id, "4711");
@@ -23,13 +23,13 @@ TEST(SlurmJob, MayBeOfAnotherCluster) {
 }
 
 // A site's plug-in may print lines of its own before.
-TEST(SlurmJob, IsInTheLastLine) {
+TEST(SlurmJob, IsReadFromLastLine) {
   const auto job = parse_job("Account a is charged.\n4711\n");
   ASSERT_TRUE(job);
   EXPECT_EQ(job->id, "4711");
 }
 
-TEST(SlurmJob, ThatIsNoNumberIsNamed) {
+TEST(SlurmJob, RejectsOutputWithoutNumber) {
   for (const char* text : {"", "\n", "Submitted batch job 4711\n", "47x\n"}) {
     const auto job = parse_job(text);
     ASSERT_FALSE(job) << text;
@@ -38,7 +38,7 @@ TEST(SlurmJob, ThatIsNoNumberIsNamed) {
   }
 }
 
-TEST(SlurmTasks, AreOneALine) {
+TEST(SlurmTasks, ParsesOneTaskPerLine) {
   const SlurmTasks tasks =
       parse_tasks("1|RUNNING|None|node1\n2|PENDING|Resources|\n30|NODE_FAIL|None|node2\n");
   ASSERT_EQ(tasks.size(), 3u);
@@ -48,13 +48,13 @@ TEST(SlurmTasks, AreOneALine) {
   EXPECT_EQ(tasks.at(30).state, "NODE_FAIL");
 }
 
-TEST(SlurmTasks, OfOtherLinesAreNone) {
+TEST(SlurmTasks, IgnoresOtherLines) {
   EXPECT_TRUE(parse_tasks("").empty());
   EXPECT_TRUE(parse_tasks("\nN/A|RUNNING|None|node1\nCLUSTER: east\n").empty());
   EXPECT_EQ(parse_tasks("7").at(7).state, "");
 }
 
-TEST(SlurmTasks, AreOverOnlyWhenNothingRunsOrWill) {
+TEST(SlurmTasks, AreOverOnlyInFinalStates) {
   for (const char* state : {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "PREEMPTED"})
     EXPECT_TRUE(is_over(state)) << state;
   for (const char* state : {"RUNNING", "PENDING", "COMPLETING", "REQUEUED", "REQUEUE_HOLD", "SUSPENDED",

@@ -53,26 +53,26 @@ class SlurmScript : public ::testing::Test {
                     .sbatch_options = {"-p", "gpu", "--gres=gpu:1"}};
 };
 
-TEST_F(SlurmScript, RunsTheShardOfItsTask) {
+TEST_F(SlurmScript, RunsShardOfArrayTask) {
   EXPECT_EQ(run_task(3), "run\n--plan\n" + out("plan.json") + "\n--shard\n3/8\n--out\n" + out("shard-3") +
                              "\n--sim=xpu:2x2\n--known-failures=a b\n");
 }
 
-TEST_F(SlurmScript, GoesOnWithTheRestOfTheLastRun) {
+TEST_F(SlurmScript, ResumesLastRunInNextDirectory) {
   write_journal("shard-3", "a plan\n");
   EXPECT_EQ(run_task(3), "run\n--resume\n" + out("shard-3") + "\n--out\n" + out("shard-3.2") + "\n");
   write_journal("shard-3.2", "a plan\nand more");
   EXPECT_EQ(run_task(3), "run\n--resume\n" + out("shard-3.2") + "\n--out\n" + out("shard-3.3") + "\n");
 }
 
-TEST_F(SlurmScript, PassesOverARunWithoutAPlan) {
+TEST_F(SlurmScript, SkipsRunWithoutPlan) {
   std::filesystem::create_directories(out("shard-3"));
   write_journal("shard-3.2", "half a pla");
   EXPECT_THAT(run_task(3), HasSubstr("--plan\n" + out("plan.json")));
   EXPECT_THAT(run_task(3), HasSubstr("--out\n" + out("shard-3.3") + "\n"));
 }
 
-TEST_F(SlurmScript, IsSubmittedWithASignalBeforeTheTimeLimit) {
+TEST_F(SlurmScript, SubmitsSignalBeforeTimeLimit) {
   EXPECT_THAT(sbatch_line(array_, "1-8"),
               ElementsAre("sbatch", "--parsable", "--job-name=proctor", "--array=1-8", "--open-mode=append",
                           "--output=" + out("slurm-%a.out"), "--signal=B:TERM@30", "-p", "gpu",
@@ -81,7 +81,7 @@ TEST_F(SlurmScript, IsSubmittedWithASignalBeforeTheTimeLimit) {
   EXPECT_THAT(sbatch_line(array_, "2,5"), ::testing::Not(::testing::Contains("--signal=B:TERM@30")));
 }
 
-TEST_F(SlurmScript, AndItsLinesAreForAShell) {
+TEST_F(SlurmScript, ContinueAndMergeLinesAreShellQuoted) {
   const auto words = shell_words(continue_line(array_, {2, 5}));
   ASSERT_TRUE(words);
   EXPECT_EQ((*words)[1], "--wait");
@@ -90,14 +90,14 @@ TEST_F(SlurmScript, AndItsLinesAreForAShell) {
   EXPECT_THAT(merge_line(array_, out("merged")), EndsWith("--out " + shell_quote(out("merged"))));
 }
 
-TEST(TaskArguments, AreThoseOfARun) {
+TEST(TaskArguments, AcceptOptionsOfRun) {
   EXPECT_TRUE(check_task_arguments({}));
   EXPECT_TRUE(check_task_arguments({"--sim", "xpu:2x2", "--strict", "--jobs=2"}));
   for (const Words& words : std::vector<Words>{{"--jbos", "2"}, {"--jobs", "x"}, {"--help"}})
     EXPECT_FALSE(check_task_arguments(words)) << words.front();
 }
 
-TEST(TaskArguments, NameNoCaseAndNoCommand) {
+TEST(TaskArguments, RejectSuiteNamesAndCommands) {
   for (const Words& words : std::vector<Words>{{"memory"}, {"--jobs", "2", "--", "true"}}) {
     const auto checked = check_task_arguments(words);
     ASSERT_FALSE(checked) << words.back();
@@ -105,7 +105,7 @@ TEST(TaskArguments, NameNoCaseAndNoCommand) {
   }
 }
 
-TEST(TaskArguments, OfOneTaskAloneAreRefusedByName) {
+TEST(TaskArguments, RejectOptionsSetPerTask) {
   for (const Words& words : std::vector<Words>{{"--shard", "1/2"},
                                                {"--plan", "x"},
                                                {"--case", "a/b"},
@@ -121,7 +121,7 @@ TEST(TaskArguments, OfOneTaskAloneAreRefusedByName) {
   }
 }
 
-TEST(SbatchOptions, OfProctorAreRefusedByName) {
+TEST(SbatchOptions, RejectOptionsReservedForProctor) {
   for (const char* word : {"--array=1-3", "--parsable", "--wait", "--wrap=x", "--test-only"}) {
     const auto checked = check_sbatch_options({"-p", "gpu", word});
     ASSERT_FALSE(checked) << word;
@@ -132,7 +132,7 @@ TEST(SbatchOptions, OfProctorAreRefusedByName) {
   EXPECT_FALSE(check_sbatch_options({"-W"}));
 }
 
-TEST(SbatchOptions, AWordIsTheValueOfAnOptionOrRefused) {
+TEST(SbatchOptions, RejectValueWithoutOption) {
   EXPECT_TRUE(check_sbatch_options({"-p", "gpu", "--time", "10", "--gres=gpu:1", "--wait-all-nodes=1"}));
   for (const Words& words : std::vector<Words>{{"memory"}, {"--gres=gpu:1", "memory"}, {"-p", "a", "b"}}) {
     const auto checked = check_sbatch_options(words);

@@ -58,7 +58,7 @@ TEST_F(SlurmShards, NameAJournalThatCannotBeRead) {
   EXPECT_THAT(read().directories, ElementsAre(dir_ / "shard-1.3"));
 }
 
-TEST_F(SlurmShards, AreCompleteAfterTheEndOfTheRun) {
+TEST_F(SlurmShards, AreCompleteAfterRunEnd) {
   append("shard-1", plan_of({"a", "b"}));
   append("shard-1", end_of("a", Outcome::kPass));
   append("shard-1", end_of("b", Outcome::kFail));
@@ -68,7 +68,7 @@ TEST_F(SlurmShards, AreCompleteAfterTheEndOfTheRun) {
   EXPECT_THAT(read().directories, ElementsAre(dir_ / "shard-1"));
 }
 
-TEST_F(SlurmShards, GoOnInTheNextDirectory) {
+TEST_F(SlurmShards, ContinueInNextDirectory) {
   append("shard-1", plan_of({"a", "b"}));
   append("shard-1", end_of("a", Outcome::kPass));
   append("shard-1", end_of("b", Outcome::kNotrun));
@@ -83,7 +83,7 @@ TEST_F(SlurmShards, GoOnInTheNextDirectory) {
   EXPECT_THAT(read().directories, ElementsAre(dir_ / "shard-1", dir_ / "shard-1.3"));
 }
 
-TEST_F(SlurmShards, HaveTheReportOfTheLastRun) {
+TEST_F(SlurmShards, FindReportOfLastRun) {
   EXPECT_FALSE(has_report(dir_.string(), 1));
   append("shard-1", "");
   std::ofstream(dir_.path() / "shard-1" / "report.json") << "{}";

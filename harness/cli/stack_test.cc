@@ -52,13 +52,13 @@ class StackCommand : public testing::Test {
   TempDir directory_;
 };
 
-TEST_F(StackCommand, TheCommittedFilesAreThoseOfTheLocks) {
+TEST_F(StackCommand, CommittedFilesMatchTheLocks) {
   const Answer answer = run("render --check --dir " + kDocker);
   EXPECT_EQ(answer.code, 0) << answer.text;
   EXPECT_THAT(answer.text, HasSubstr("20 files match their locks"));
 }
 
-TEST_F(StackCommand, AFileThatDiffersOrIsMissingIsNamed) {
+TEST_F(StackCommand, CheckNamesDifferingAndMissingFiles) {
   fs::create_directory(directory_ / "stacks");
   fs::copy_file(kDocker + "/stacks/cuda-13.toml", directory_ / "stacks/cuda-13.toml");
   ASSERT_EQ(run("render --dir " + directory_.string()).code, 0);
@@ -71,20 +71,20 @@ TEST_F(StackCommand, AFileThatDiffersOrIsMissingIsNamed) {
                                  HasSubstr("/seccomp.json: cannot"), Not(HasSubstr("compose.yaml"))));
 }
 
-TEST_F(StackCommand, AnUnknownStackIsAnsweredWithTheNearest) {
+TEST_F(StackCommand, SuggestsNearestNameOfUnknownStack) {
   const Answer answer = run("render --check --dir " + kDocker + " xpu-roling");
   EXPECT_EQ(answer.code, 2);
   EXPECT_THAT(answer.text,
               AllOf(HasSubstr("There is no stack `xpu-roling`"), HasSubstr("Did you mean `xpu-rolling`?")));
 }
 
-TEST_F(StackCommand, NoLocksAtAll) {
+TEST_F(StackCommand, RejectsDirectoryWithoutLocks) {
   const Answer answer = run("render --dir " + directory_.string());
   EXPECT_EQ(answer.code, 2);
   EXPECT_THAT(answer.text, HasSubstr("--dir"));
 }
 
-TEST_F(StackCommand, LintIsRedWithLineAndFix) {
+TEST_F(StackCommand, LintReportsLineAndFix) {
   const Answer answer = run("lint " + file("a", "FROM debian:bookworm\nUSER 7\n"));
   EXPECT_EQ(answer.code, 1);
   EXPECT_THAT(answer.text,
@@ -92,7 +92,7 @@ TEST_F(StackCommand, LintIsRedWithLineAndFix) {
                     HasSubstr("hadolint is not installed")));
 }
 
-TEST_F(StackCommand, LintIsGreenOnARenderedFile) {
+TEST_F(StackCommand, LintPassesRenderedFile) {
   EXPECT_EQ(run("lint " + kDocker + "/xpu-rolling/Dockerfile").code, 0);
 }
 
@@ -110,26 +110,26 @@ TEST_F(StackCommand, HadolintFindsNothingInTheCommittedFiles) {
   EXPECT_EQ(answer.text, "");
 }
 
-TEST_F(StackCommand, WhatHadolintFindsCountsToo) {
+TEST_F(StackCommand, FailsOnHadolintFindings) {
   fs::permissions(file("hadolint", "#!/bin/sh\necho \"$3:7 DL3000 found\"\nexit 1\n"), fs::perms::owner_all);
   const Answer answer = run("lint " + kDocker + "/cuda-13/Dockerfile");
   EXPECT_EQ(answer.code, 1);
   EXPECT_THAT(answer.text, HasSubstr("cuda-13/Dockerfile:7 DL3000 found"));
 }
 
-TEST_F(StackCommand, AHadolintThatDiesIsNoClean) {
+TEST_F(StackCommand, ReportsHadolintCrash) {
   fs::permissions(file("hadolint", "#!/bin/sh\nkill -SEGV $$\n"), fs::perms::owner_all);
   const Answer answer = run("lint " + kDocker + "/cuda-13/Dockerfile");
   EXPECT_EQ(answer.code, 75);
   EXPECT_THAT(answer.text, HasSubstr("failed to run hadolint: it was ended by SIGSEGV"));
 }
 
-TEST_F(StackCommand, LintOfAMissingFileIsAMistake) { EXPECT_EQ(run("lint /nowhere/Dockerfile").code, 2); }
+TEST_F(StackCommand, RejectsLintOfMissingFile) { EXPECT_EQ(run("lint /nowhere/Dockerfile").code, 2); }
 
 // A machine whose driver is replaced by the very command that is run on it.
-class StackOfARun : public StackCommand {
+class RecordedStack : public StackCommand {
  protected:
-  StackOfARun() {
+  RecordedStack() {
     fs::create_directories(directory_ / "root/sys/module/nvidia");
     std::ofstream(directory_ / "root/sys/module/nvidia/version") << "580.65.06\n";
     fs::create_directories(directory_ / "config/proctor");
@@ -148,21 +148,21 @@ class StackOfARun : public StackCommand {
   std::string report() const { return read_file_or_empty(directory_ / "out/report.json"); }
 };
 
-TEST_F(StackOfARun, IsInTheReport) {
+TEST_F(RecordedStack, IsInTheReport) {
   const Answer answer = proctor("run", "true");
   EXPECT_EQ(answer.code, 0) << answer.text;
   EXPECT_THAT(report(), AllOf(HasSubstr("\"kmd.nvidia\":\"580.65.06\""),
                               HasSubstr("the module xe is not loaded"), Not(HasSubstr("stack_changed"))));
 }
 
-TEST_F(StackOfARun, AChangeIsTheMachines) {
+TEST_F(RecordedStack, ChangeDuringRunFailsMachine) {
   const Answer answer = proctor("run", update());
   EXPECT_EQ(answer.code, 75) << answer.text;
   EXPECT_THAT(report(),
               AllOf(HasSubstr("stack_changed"), HasSubstr("kmd.nvidia: 580.65.06, then 580.95.05")));
 }
 
-TEST_F(StackOfARun, AChangeUnderExecIsTheMachinesUnlessTheCommandFailed) {
+TEST_F(RecordedStack, FailedCommandOverridesChangeUnderExec) {
   EXPECT_EQ(proctor("exec", update()).code, 75);
   fs::remove_all(directory_ / "out");
   EXPECT_EQ(
@@ -171,7 +171,7 @@ TEST_F(StackOfARun, AChangeUnderExecIsTheMachinesUnlessTheCommandFailed) {
       5);
 }
 
-TEST_F(StackOfARun, ARootThatIsNotThereIsAMistake) {
+TEST_F(RecordedStack, RejectsMissingStackRoot) {
   fs::remove_all(directory_ / "root");
   EXPECT_EQ(proctor("run", "true").code, 2);
 }

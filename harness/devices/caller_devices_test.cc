@@ -54,12 +54,12 @@ std::vector<std::string> ids_of(const Result<std::vector<LeasedDevice>>& devices
   return ids;
 }
 
-TEST(CallerDevices, WithoutAMaskAllAreThere) {
+TEST(CallerDevices, KeepsAllDevicesWithoutMask) {
   EXPECT_THAT(ids_of(caller_devices(Backend::kCuda, kInPciOrder, {}, never_probed)),
               ElementsAre(kFirst, kSecond, kFastest));
 }
 
-TEST(CallerDevices, TheEmptyMaskLeavesNone) {
+TEST(CallerDevices, EmptyMaskSelectsNoDevice) {
   EXPECT_THAT(
       ids_of(caller_devices(Backend::kCuda, kInPciOrder, {{"CUDA_VISIBLE_DEVICES", ""}}, never_probed)),
       IsEmpty());
@@ -73,13 +73,13 @@ TEST(CallerDevices, OrdinalsCountInTheCallersOrder) {
   EXPECT_EQ(left->at(1).ordinal, 2);
 }
 
-TEST(CallerDevices, OrdinalsInPciOrderNeedNoQuestion) {
+TEST(CallerDevices, OrdinalsInPciOrderNeedNoProbe) {
   const Environment caller = {{"CUDA_VISIBLE_DEVICES", "2"}, {"CUDA_DEVICE_ORDER", "PCI_BUS_ID"}};
   EXPECT_THAT(ids_of(caller_devices(Backend::kCuda, kInPciOrder, caller, never_probed)),
               ElementsAre(kFastest));
 }
 
-TEST(CallerDevices, NamesNeedNoQuestionAndKeepTheirOrder) {
+TEST(CallerDevices, UuidPrefixesNeedNoProbe) {
   const Environment caller = {{"CUDA_VISIBLE_DEVICES", "GPU-0a6b,GPU-8932f9aa"}};
   EXPECT_THAT(ids_of(caller_devices(Backend::kCuda, kInPciOrder, caller, never_probed)),
               ElementsAre(kFastest, kSecond));
@@ -87,7 +87,7 @@ TEST(CallerDevices, NamesNeedNoQuestionAndKeepTheirOrder) {
   EXPECT_THAT(ids_of(caller_devices(Backend::kCuda, kInPciOrder, ambiguous, never_probed)), IsEmpty());
 }
 
-TEST(CallerDevices, AnOrderThatNobodyTellsIsRefused) {
+TEST(CallerDevices, RejectsOrdinalWhenProbeFails) {
   const DeviceProbe fails = [](const Environment&) {
     Inventory inventory;
     inventory.problem = "init:cudaErrorUnknown";
@@ -99,7 +99,7 @@ TEST(CallerDevices, AnOrderThatNobodyTellsIsRefused) {
   EXPECT_THAT(refused.error().hint, HasSubstr("CUDA_DEVICE_ORDER=PCI_BUS_ID"));
 }
 
-TEST(CallerDevices, AMaskThatIsNoneIsRefused) {
+TEST(CallerDevices, RejectsInvalidMask) {
   const auto refused =
       caller_devices(Backend::kCuda, kInPciOrder, {{"CUDA_VISIBLE_DEVICES", "all"}}, fastest_first);
   ASSERT_FALSE(refused);
@@ -178,7 +178,7 @@ Environment environment_of_case(const std::vector<LeasedDevice>& leased, Hierarc
 }
 
 // Whatever the mask counts, and in whichever order: cases see the tiles that the caller's own processes see, and no others.
-TEST(CallerDevices, CasesSeeWhatAnXpuMaskSelects) {
+TEST(CallerDevices, CasesSeeTilesOfXpuMask) {
   std::vector<Environment> callers = {{}, {{"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}};
   for (const Hierarchy hierarchy : kAllHierarchies) {
     for (int i = 0; i < 2; ++i) {
@@ -208,7 +208,7 @@ TEST(CallerDevices, CasesSeeWhatAnXpuMaskSelects) {
 }
 
 // Two cards of two tiles, of a driver whose devices are cards.
-TEST(CallerDevices, AMaskedTileLeasesItsCardAndShowsTheTile) {
+TEST(CallerDevices, MaskedTileLeasesWholeCard) {
   const Driver driver({2, 2}, Hierarchy::kComposite);
   const auto left = caller_devices(Backend::kXpu, cards_of({2, 2}), {{"ZE_AFFINITY_MASK", "0.1"}}, driver);
   EXPECT_THAT(ids_of(left), ElementsAre("xpu:1")) << "the driver counts from the last card";
@@ -218,7 +218,7 @@ TEST(CallerDevices, AMaskedTileLeasesItsCardAndShowsTheTile) {
   EXPECT_EQ(environment_of_case(*left, Hierarchy::kFlat).at("ZE_AFFINITY_MASK"), "3");
 }
 
-TEST(CallerDevices, CardsWithoutAddressesAreKnownByTheirUuids) {
+TEST(CallerDevices, MatchesCardsWithoutAddressesByUuid) {
   std::vector<Device> cards = cards_of({2, 2});
   for (Device& device : cards) device.pci.clear();
   const DeviceProbe probe = [](const Environment&) {
@@ -234,7 +234,7 @@ TEST(CallerDevices, CardsWithoutAddressesAreKnownByTheirUuids) {
 }
 
 // All of the caller's variables reach the probe, and an empty mask needs none.
-TEST(CallerDevices, AnXpuMaskIsProbedInTheEnvironmentOfTheCaller) {
+TEST(CallerDevices, ProbesXpuMaskInCallerEnvironment) {
   const Environment caller = {
       {"NEO_ZE_AFFINITY_MASK", "1"}, {"ZEL_DRIVERS_ORDER", "1,0"}, {"ZE_AFFINITY_MASK", "0"}};
   const DeviceProbe probe = [&](const Environment& environment) {
@@ -249,7 +249,7 @@ TEST(CallerDevices, AnXpuMaskIsProbedInTheEnvironmentOfTheCaller) {
       ElementsAre("xpu:0", "xpu:1"));
 }
 
-TEST(CallerDevices, AnXpuProbeThatFailsNamesTheMask) {
+TEST(CallerDevices, FailedXpuProbeNamesMask) {
   Inventory answer;
   const auto asked = [&] {
     return caller_devices(Backend::kXpu, cards_of({2, 2}), {{"NEO_ZE_AFFINITY_MASK", "9"}},
@@ -287,13 +287,13 @@ Device device(const std::string& backend, const std::string& id) {
   return named;
 }
 
-TEST(CtestResources, IdsAreThoseThatCtestAllows) {
+TEST(CtestResources, IdsUseCharactersAllowedByCtest) {
   EXPECT_EQ(ctest_resource_spec({device("cuda", "cuda:GPU-AB12")}).dump(),
             R"({"local":[{"cuda_gpus":[{"id":"cuda_gpu_ab12","slots":1}],)"
             R"("gpus":[{"id":"cuda_gpu_ab12","slots":1}]}],"version":{"major":1,"minor":0}})");
 }
 
-TEST(CtestResources, ATestGetsDevicesOfItsBackendOnly) {
+TEST(CtestResources, LimitsTestsToDevicesOfBackend) {
   const auto spec = ctest_resource_spec({device("xpu", kIds[0]), device("cuda", "cuda:GPU-AB12")});
   EXPECT_EQ(spec.dump(),
             R"({"local":[{"cuda_gpus":[{"id":"cuda_gpu_ab12","slots":1}],)"

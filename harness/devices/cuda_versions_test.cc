@@ -21,7 +21,7 @@ int first_number(std::string_view version) {
   return number;
 }
 
-TEST(CudaVersions, TheTableIsInOrderAndEachRowFitsItsFamily) {
+TEST(CudaVersions, TableIsSortedAndMatchesFamilies) {
   const auto rows = cuda_toolkit_drivers();
   std::set<std::string_view> toolkits;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -45,7 +45,7 @@ TEST(CudaVersions, SimulatedDriversAreInTheTable) {
 }
 
 // Each runtime of the table on each driver of it, against the rules in NVIDIA's words.
-TEST(CudaVersions, EachRuntimeOnEachDriver) {
+TEST(CudaVersions, RelatesEachRuntimeToEachDriver) {
   for (const auto& runtime : cuda_toolkit_drivers()) {
     for (const auto& host : cuda_toolkit_drivers()) {
       const bool enough = first_number(host.driver) >= *least_cuda_driver(runtime.cuda / 1000);
@@ -60,7 +60,7 @@ TEST(CudaVersions, EachRuntimeOnEachDriver) {
   }
 }
 
-TEST(CudaVersions, OneBelowTheLeastDriverIsTooOld) {
+TEST(CudaVersions, DriverBelowMinimumIsTooOld) {
   for (const int major : {11, 12, 13}) {
     const int least = *least_cuda_driver(major);
     const std::string below = fmt::format("{}.999.99", least - 1);
@@ -75,7 +75,7 @@ struct Host {
   CudaRelation relation;
 };
 
-TEST(CudaVersions, WhatTheKernelAndTheLibrarySayTogether) {
+TEST(CudaVersions, CombinesKernelDriverAndLibraryVersions) {
   const Host hosts[] = {
       // an image with cuda-compat on an old driver, and without
       {13000, "535.104.05", 13000, CudaRelation::kForward},
@@ -101,7 +101,7 @@ TEST(CudaVersions, WhatTheKernelAndTheLibrarySayTogether) {
   }
 }
 
-TEST(CudaVersions, TheSentenceNamesWhatIsNeededAndWhatIsThere) {
+TEST(CudaVersions, MessageNamesRequiredAndInstalledDriver) {
   EXPECT_EQ(needed_cuda_driver(13000, "535.104.05", 12020),
             "the CUDA Runtime 13.0 needs driver 580 or later; this one, 535.104.05, goes up to CUDA 12.2");
   EXPECT_THAT(needed_cuda_driver(14000, "", 0), HasSubstr("a newer driver"));

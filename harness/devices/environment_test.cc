@@ -72,7 +72,7 @@ TEST(PlanVisibility, CudaByIndexFixesTheOrder) {
   EXPECT_EQ(environment.at("CUDA_DEVICE_ORDER"), "PCI_BUS_ID");
 }
 
-TEST(PlanVisibility, XpuByOrdinalUnderTheHierarchyOfTheProbe) {
+TEST(PlanVisibility, XpuByOrdinalSetsHierarchyOfProbe) {
   VisibilityRequest visibility = request(Backend::kXpu, {xpu_device(3), xpu_device(1)});
   visibility.hierarchy = Hierarchy::kFlat;
   const Environment environment = planned(visibility);
@@ -85,7 +85,7 @@ TEST(PlanVisibility, XpuByOrdinalUnderTheHierarchyOfTheProbe) {
   EXPECT_TRUE(hides_cuda(environment));
 }
 
-TEST(PlanVisibility, XpuKeepsToTheTilesThatTheCallerLeft) {
+TEST(PlanVisibility, XpuKeepsTileLimitOfCaller) {
   LeasedDevice device = xpu_device(1, 4);
   device.only_tiles = {1, 2};
   EXPECT_EQ(planned(request(Backend::kXpu, {device, xpu_device(0, 4)})).at("ZE_AFFINITY_MASK"), "0,1.1,1.2");
@@ -115,7 +115,7 @@ Environment everything_of(const std::string& value) {
 }
 
 // Whatever the caller has set: a case that sees devices has what the runner says, and what belongs to the set-up.
-TEST(PlanVisibility, NothingOfTheCallerMovesACase) {
+TEST(PlanVisibility, CallerCannotChangeVisibilityOfCase) {
   for (const Backend backend : {Backend::kCuda, Backend::kXpu}) {
     const bool cuda = backend == Backend::kCuda;
     Environment environment = everything_of("1");
@@ -140,7 +140,7 @@ TEST(PlanVisibility, NothingOfTheCallerMovesACase) {
 }
 
 // A program that sees none may use what no run leases, as its caller says.
-TEST(PlanVisibility, WithoutDevicesOnlyWhatHidesIsSet) {
+TEST(PlanVisibility, SetsOnlyHidingVariablesWithoutDevices) {
   Environment environment = everything_of("opencl:cpu");
   const auto plan = plan_visibility(request(Backend::kNone, {}));
   ASSERT_TRUE(plan);
@@ -158,7 +158,7 @@ std::map<std::string, EnvironmentVariable> effective(const Environment& child, c
   return by_name;
 }
 
-TEST(EffectiveVariables, SayWhoSetThem) {
+TEST(EffectiveVariables, NameSourceOfEachValue) {
   const Environment caller = {{"ZE_AFFINITY_MASK", "0,1"},
                               {"ONEAPI_DEVICE_SELECTOR", "level_zero:1"},
                               {"HIP_VISIBLE_DEVICES", "3"},
@@ -183,7 +183,7 @@ TEST(EffectiveVariables, SayWhoSetThem) {
   EXPECT_FALSE(all.contains("PATH"));
 }
 
-TEST(EffectiveVariables, TheMasksAreAlwaysAmongThem) {
+TEST(EffectiveVariables, AlwaysIncludeDeviceMasks) {
   const auto all = effective({}, {}, {});
   ASSERT_EQ(all.size(), 2u);
   for (const auto& [name, entry] : all) {
@@ -192,7 +192,7 @@ TEST(EffectiveVariables, TheMasksAreAlwaysAmongThem) {
   }
 }
 
-TEST(DescribeCleared, NamesWhatCasesDoNotGet) {
+TEST(DescribeCleared, NamesRemovedCallerVariables) {
   EXPECT_THAT(describe_cleared({{"ONEAPI_DEVICE_SELECTOR", "level_zero:1"}, {"ZE_AFFINITY_MASK", "0"}}),
               testing::ElementsAre(HasSubstr("ONEAPI_DEVICE_SELECTOR=level_zero:1 of the caller")))
       << "what the mask leaves is said elsewhere";
@@ -203,7 +203,7 @@ TEST(DescribeCleared, NamesWhatCasesDoNotGet) {
 }
 
 // No mask could keep to it, so what it leaves out would be leased.
-TEST(CheckCaller, RefusesWhatNoMaskCanRepeat) {
+TEST(CheckCaller, RejectsFiltersThatMasksCannotExpress) {
   const Environment caller = {{"NEO_FilterBdfPath", "0000:03:00.0"}};
   ASSERT_FALSE(check_caller(Backend::kXpu, caller));
   EXPECT_EQ(check_caller(Backend::kXpu, caller).error().kind, ErrorKind::kUsage);
@@ -212,7 +212,7 @@ TEST(CheckCaller, RefusesWhatNoMaskCanRepeat) {
   EXPECT_TRUE(check_caller(Backend::kXpu, {{"ONEAPI_DEVICE_SELECTOR", "level_zero:1"}}));
 }
 
-TEST(PlanVisibility, SimulatedIntelWithoutALeaseIsNotMasked) {
+TEST(PlanVisibility, SimulatedIntelWithoutLeaseIsUnmasked) {
   VisibilityRequest visibility = request(Backend::kXpu, {});
   visibility.simulated_intel = true;
   const Environment environment = planned(visibility);
@@ -242,7 +242,7 @@ TEST(PlanVisibility, NeverHidesLevelZeroByAMask) {
   }
 }
 
-TEST(PlanVisibility, RefusesALeaseThatItCannotExpress) {
+TEST(PlanVisibility, RejectsLeaseThatMasksCannotExpress) {
   EXPECT_FALSE(plan_visibility(request(Backend::kCuda, {cuda_device(0, "")})));
   EXPECT_TRUE(plan_visibility(request(Backend::kCuda, {cuda_device(0, "")}, MaskMode::kIndex)));
   EXPECT_FALSE(plan_visibility(request(Backend::kCuda, {cuda_device(-1, "GPU-1")}, MaskMode::kIndex)));
@@ -253,7 +253,7 @@ TEST(PlanVisibility, RefusesALeaseThatItCannotExpress) {
   EXPECT_THAT(twice.error().what, HasSubstr("both '1'"));
 }
 
-TEST(CallerMask, PrefixedNamesWin) {
+TEST(CallerMask, PrefixedNamesTakePrecedence) {
   EXPECT_EQ(caller_mask(Backend::kXpu, {}), std::nullopt);
   EXPECT_EQ(caller_mask(Backend::kXpu, {{"ZE_AFFINITY_MASK", ""}}), "");
   EXPECT_EQ(caller_mask(Backend::kXpu, {{"ZE_AFFINITY_MASK", "0"}, {"NEO_ZE_AFFINITY_MASK", "1"}}), "1");
@@ -271,7 +271,7 @@ std::vector<int> narrowed_ordinals(const std::vector<LeasedDevice>& pool, const 
   return ordinals;
 }
 
-TEST(NarrowPool, CudaFollowsTheGuide) {
+TEST(NarrowPool, CudaMaskFollowsProgrammingGuide) {
   const auto narrowed = [](const std::string& mask) { return narrowed_ordinals(kCudaPool, mask); };
   EXPECT_EQ(narrowed(""), (std::vector<int>{}));
   EXPECT_EQ(narrowed("-1"), (std::vector<int>{}));
@@ -283,13 +283,13 @@ TEST(NarrowPool, CudaFollowsTheGuide) {
   EXPECT_EQ(narrowed("GPU-cccc,GPU-ffff,GPU-aaaa1"), (std::vector<int>{2}));
 }
 
-TEST(NarrowPool, CudaFindsTheDeviceByItsNameAndNotByItsPlace) {
+TEST(NarrowPool, CudaMatchesDevicesByIdentityNotPosition) {
   const std::vector<LeasedDevice> shuffled = {kCudaPool[2], kCudaPool[0]};
   EXPECT_EQ(narrowed_ordinals(shuffled, "GPU-aaaa1"), (std::vector<int>{0}));
   EXPECT_EQ(narrowed_ordinals(shuffled, "2"), (std::vector<int>{2}));
 }
 
-TEST(CallerHierarchy, IsReadAsTheDriverReadsIt) {
+TEST(CallerHierarchy, ParsesVariablesLikeDriver) {
   const auto of = [](const Environment& caller) { return caller_hierarchy(caller); };
   EXPECT_EQ(*of({}), std::nullopt);
   EXPECT_EQ(*of({{"ZE_FLAT_DEVICE_HIERARCHY", "FLAT"}}), Hierarchy::kFlat);
@@ -310,7 +310,7 @@ TEST(CheckMask, ABadMaskIsAUsageError) {
   EXPECT_EQ(bad.error().hint, "Did you mean '0,1'?");
 }
 
-TEST(NarrowPool, OrdinalsThatMayMeanOtherCardsAreRefused) {
+TEST(NarrowPool, RejectsOrdinalsWithAmbiguousOrder) {
   const auto narrow = [](const std::string& mask, const std::vector<LeasedDevice>& pool) {
     return narrow_cuda_pool(pool, mask, CallerOrdinals::kUnknown);
   };
@@ -321,7 +321,7 @@ TEST(NarrowPool, OrdinalsThatMayMeanOtherCardsAreRefused) {
   EXPECT_TRUE(narrow("GPU-cccc", kCudaPool));
 }
 
-TEST(BaseEnvironment, OurSuitesGetAStrictOne) {
+TEST(BaseEnvironment, ProctorSuitesGetStrictEnvironment) {
   const Environment caller = {{"PATH", "/bin"},    {"HOME", "/root"}, {"LANG", "de_DE"},
                               {"LC_ALL", "tr_TR"}, {"TZ", "Asia"},    {"TMPDIR", "/elsewhere"},
                               {"SECRET", "s"},     {"RANK", "3"},     {"LD_LIBRARY_PATH", "/l"}};
@@ -335,7 +335,7 @@ TEST(BaseEnvironment, OurSuitesGetAStrictOne) {
                                        {"TMPDIR", "/tmp/p1"}}));
 }
 
-TEST(BaseEnvironment, ForeignSuitesInheritAllButRanksAndChannelsToTheCi) {
+TEST(BaseEnvironment, OtherSuitesDropRankAndCiVariables) {
   Environment caller = {
       {"LANG", "de_DE"}, {"TMPDIR", "/elsewhere"}, {"HF_HOME", "/cache"}, {"CUDA_VISIBLE_DEVICES", ""}};
   const Environment expected = caller;
@@ -347,14 +347,14 @@ TEST(BaseEnvironment, ForeignSuitesInheritAllButRanksAndChannelsToTheCi) {
   EXPECT_EQ(*base_environment(/*strict=*/false, caller, "/tmp/p1"), expected);
 }
 
-TEST(BaseEnvironment, TheScratchPathMustLeaveRoomForSockets) {
+TEST(BaseEnvironment, RejectsScratchPathTooLongForSockets) {
   EXPECT_TRUE(base_environment(/*strict=*/true, {}, "/" + std::string(29, 'a')));
   EXPECT_FALSE(base_environment(/*strict=*/true, {}, "/" + std::string(30, 'a')));
   EXPECT_FALSE(base_environment(/*strict=*/true, {}, "relative"));
   EXPECT_FALSE(base_environment(/*strict=*/true, {}, ""));
 }
 
-TEST(BaseEnvironment, LayersOfTheLoaderReachTheStrictKindButNotWhatChangesDevices) {
+TEST(BaseEnvironment, StrictEnvironmentKeepsLoaderLayersOnly) {
   const Environment layers = {{"ZE_ENABLE_LOADER_INTERCEPT", "1"},
                               {"ZE_ENABLE_PARAMETER_VALIDATION", "1"},
                               {"ZE_ENABLE_VALIDATION_LAYER", "1"}};
@@ -383,7 +383,7 @@ TEST(ReadEnvironment, KeepsTheFirstDefinitionAndAnyValue) {
   EXPECT_EQ(to_list(environment), (std::vector<std::string>{"A=1", "B=x=y", "C="}));
 }
 
-TEST(ParseMaskMode, SuggestsTheNearMiss) {
+TEST(ParseMaskMode, SuggestsNearestMode) {
   EXPECT_EQ(*parse_mask_mode("uuid"), MaskMode::kUuid);
   EXPECT_EQ(*parse_mask_mode("index"), MaskMode::kIndex);
   EXPECT_EQ(parse_mask_mode("indx").error().hint, "Did you mean `index`?");

@@ -40,7 +40,7 @@ TEST(ParseCudaProbe, DevicesAreNamedByUuid) {
   EXPECT_EQ(inventory->devices[1].ordinal, -1);
 }
 
-TEST(ParseCudaProbe, TheStackSaysHowDriverAndRuntimeFit) {
+TEST(ParseCudaProbe, StackReportsDriverAndRuntimeCompatibility) {
   const auto stack = parse_probe(Backend::kCuda, kHost)->stack;
   EXPECT_THAT(stack, Contains(Pair("cuda.driver", "580.95.05")));
   EXPECT_THAT(stack, Contains(Pair("cuda.api", "13.0")));
@@ -49,7 +49,7 @@ TEST(ParseCudaProbe, TheStackSaysHowDriverAndRuntimeFit) {
 }
 
 // A container in CDI mode starts on any driver: the versions are compared all the same.
-TEST(ParseCudaProbe, ADriverThatIsTooOldIsFoundByItsVersions) {
+TEST(ParseCudaProbe, DetectsTooOldDriverByVersions) {
   const auto inventory = parse_probe(
       Backend::kCuda, R"({"v":1,"problem":"","driver":"535.104.05","cuda":12020,"runtime":{"version":13000},
                           "devices":[{"uuid":"GPU-a"}]})");
@@ -59,7 +59,7 @@ TEST(ParseCudaProbe, ADriverThatIsTooOldIsFoundByItsVersions) {
   EXPECT_THAT(inventory->runtime_detail, HasSubstr("needs driver 580 or later; this one, 535.104.05,"));
 }
 
-TEST(ParseCudaProbe, OtherTextsAreErrors) {
+TEST(ParseCudaProbe, RejectsInvalidDocuments) {
   for (const char* text :
        {"", "[]", R"({"v":1,"cuda":"x"})", R"({"v":1,"runtime":3})", R"({"v":1,"devices":[{"uuid":7}]})"}) {
     EXPECT_FALSE(parse_probe(Backend::kCuda, text)) << text;
@@ -93,7 +93,7 @@ std::string name_of_case(const testing::TestParamInfo<FailingDriver>& info) { re
 
 class RealRuntime : public CudaProbe, public testing::WithParamInterface<FailingDriver> {};
 
-TEST_P(RealRuntime, NamesWhyThereIsNoDevice) {
+TEST_P(RealRuntime, ReportsReasonForNoDevice) {
   const auto inventory = probe(std::string(PROCTOR_CUDA_DRIVER_STUB ":") + kReal, GetParam().env);
   EXPECT_EQ(inventory.problem, GetParam().problem);
   EXPECT_NE(inventory.detail, "");
@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
             "OldDriver", {"PROCTOR_STUB_CUDA_VERSION=11080"}, "driver_too_old:11.8<" PROCTOR_REAL_CUDA}),
     name_of_case);
 
-TEST_F(CudaProbe, ADriverThatIsMissingIsNoDriver) {
+TEST_F(CudaProbe, ReportsMissingDriver) {
   const auto inventory = probe(kReal);
   if (inventory.stack.size() > 1) GTEST_SKIP() << "this machine has a driver";
   EXPECT_EQ(inventory.problem, "no_driver");
@@ -123,7 +123,7 @@ TEST_F(CudaProbe, ADriverThatIsMissingIsNoDriver) {
 }
 
 // NVML is there, and lists devices that the Runtime is too new for.
-TEST_F(CudaProbe, DevicesThatNvmlListsAreKnownToThoseWhoBringTheirOwnRuntime) {
+TEST_F(CudaProbe, ListsNvmlDevicesDespiteNewerRuntime) {
   const auto inventory = probe(std::string(PROCTOR_CUDA_DRIVER_STUB ":" PROCTOR_NVML_STAND_IN ":") + kReal,
                                {"PROCTOR_STUB_CUDA_VERSION=11080"});
   EXPECT_EQ(inventory.problem, "");
@@ -140,7 +140,7 @@ TEST_F(CudaProbe, DevicesThatNvmlListsAreKnownToThoseWhoBringTheirOwnRuntime) {
 
 #ifdef PROCTOR_REAL_CUDART12
 // Of the two runtimes that are here: the newest that the driver is not too old for.
-TEST_F(CudaProbe, TheDriverChoosesTheRuntime) {
+TEST_F(CudaProbe, SelectsNewestRuntimeThatDriverSupports) {
   const std::string both = std::string(PROCTOR_CUDA_DRIVER_STUB ":") + kReal + ":" PROCTOR_REAL_CUDART12;
   const auto old = probe(both, {"PROCTOR_STUB_CUDA_VERSION=12020", "PROCTOR_STUB_CUDA_INIT=100"});
   EXPECT_EQ(old.problem, "no_device") << "what 12 says, and not that 13 is too new";
@@ -154,14 +154,14 @@ TEST_F(CudaProbe, TheDriverChoosesTheRuntime) {
 }
 #endif
 
-TEST_F(CudaProbe, ADriverThatNobodyCanInitialiseConcernsAllPrograms) {
+TEST_F(CudaProbe, InitialisationErrorAffectsAllPrograms) {
   const auto inventory = probe(std::string(PROCTOR_CUDA_DRIVER_STUB ":" PROCTOR_NVML_STAND_IN ":") + kReal,
                                {"PROCTOR_STUB_CUDA_INIT=802"});
   EXPECT_EQ(inventory.problem, "init:cudaErrorSystemNotReady");
   EXPECT_THAT(inventory.detail, HasSubstr("NVML lists 2"));
 }
 
-TEST_F(CudaProbe, GpusThatAreNoDeviceAreNamed) {
+TEST_F(CudaProbe, ReportsGpusThatCudaCannotUse) {
   const std::string libraries = std::string(PROCTOR_CUDA_DRIVER_STUB ":" PROCTOR_NVML_STAND_IN ":") + kReal;
   const std::string none = "PROCTOR_STUB_CUDA_INIT=100";
   const auto divided = probe(libraries, {none, "PROCTOR_TEST_NVML=no_instance"});
@@ -174,7 +174,7 @@ TEST_F(CudaProbe, GpusThatAreNoDeviceAreNamed) {
 }
 #endif
 
-TEST_F(CudaProbe, AGpuThatIsDividedIsItsParts) {
+TEST_F(CudaProbe, ListsMigInstancesOfPartitionedGpu) {
   const auto inventory = probe(PROCTOR_NVML_STAND_IN, {"PROCTOR_TEST_NVML=mig"});
   ASSERT_EQ(inventory.devices.size(), 3u);
   EXPECT_EQ(inventory.devices[0].id, "cuda:MIG-a");
@@ -185,7 +185,7 @@ TEST_F(CudaProbe, AGpuThatIsDividedIsItsParts) {
 }
 
 // A container that was given the management library only.
-TEST_F(CudaProbe, DevicesWithoutADriverAreNoUse) {
+TEST_F(CudaProbe, ReportsNvmlDevicesWithoutDriver) {
   const auto inventory = probe(PROCTOR_NVML_STAND_IN);
   if (inventory.problem.empty()) GTEST_SKIP() << "this machine has a driver";
   EXPECT_EQ(inventory.problem, "no_driver");

@@ -43,14 +43,14 @@ TEST(ParseXpuProbe, DevicesAreNamedByIdentity) {
   EXPECT_EQ(inventory->driver_file, "/lib/x.so");
 }
 
-TEST(ParseXpuProbe, StackTellsReleaseNamesElseTheDriversNumber) {
+TEST(ParseXpuProbe, StackPrefersReleaseNameOverNumber) {
   const auto stack = parse_probe(Backend::kXpu, kTwoCards)->stack;
   EXPECT_THAT(stack, Contains(Pair("xpu.loader", "1.8.0")));
   EXPECT_THAT(stack, Contains(Pair("xpu.driver", "22.43.24595")));
   EXPECT_THAT(stack, Contains(Pair("xpu.driver.1", "1.2.3")));
 }
 
-TEST(ParseXpuProbe, WhatStandsInForHardwareMakesAllOfThemSimulated) {
+TEST(ParseXpuProbe, ReplacementDriverMarksDevicesAsSimulated) {
   auto document = nlohmann::json::parse(kTwoCards);
   EXPECT_FALSE(parse_probe(Backend::kXpu, document.dump())->devices[0].simulated);
   document["stand_in"] = "/opt/libproctor_ze_sim.so";
@@ -61,7 +61,7 @@ TEST(ParseXpuProbe, WhatStandsInForHardwareMakesAllOfThemSimulated) {
   for (const Device& device : inventory->devices) EXPECT_TRUE(device.simulated);
 }
 
-TEST(ParseXpuProbe, OtherTextsAreErrors) {
+TEST(ParseXpuProbe, RejectsInvalidDocuments) {
   for (const char* text : {"", "{", "[]", "{}", R"({"v":2})", R"({"v":1,"problem":7})",
                            R"({"v":1,"drivers":[1]})", R"({"v":1,"drivers":[{"devices":[{"name":3}]}]})"}) {
     EXPECT_FALSE(parse_probe(Backend::kXpu, text)) << text;
@@ -92,23 +92,23 @@ class Probe : public testing::Test {
   const std::string script_ = directory_ / "probe.sh";
 };
 
-TEST_F(Probe, ItsDocumentIsTheInventory) {
+TEST_F(Probe, ParsesInventoryFromEventDescriptor) {
   const auto inventory = run(R"(echo '{"v":1,"problem":"no_device","detail":"d"}' >&$PROCTOR_EVENTS_FD)");
   EXPECT_EQ(inventory.problem, "no_device");
   EXPECT_EQ(inventory.detail, "d");
 }
 
-TEST_F(Probe, WhatItPrintsOnStdoutIsNotBelieved) {
+TEST_F(Probe, IgnoresStdout) {
   EXPECT_EQ(run(R"(echo '{"v":1,"problem":"no_device"}')").problem, "probe_unreadable");
 }
 
-TEST_F(Probe, ACrashIsNamedByItsSignal) { EXPECT_EQ(run("kill -SEGV $$").problem, "probe_crash:11"); }
+TEST_F(Probe, ReportsSignalOfCrash) { EXPECT_EQ(run("kill -SEGV $$").problem, "probe_crash:11"); }
 
-TEST_F(Probe, AHangCostsOneDeadline) {
+TEST_F(Probe, HangEndsAtDeadline) {
   EXPECT_EQ(run("trap '' TERM; while :; do sleep 1; done", Milliseconds{200}).problem, "probe_timeout");
 }
 
-TEST_F(Probe, AnExitCodeIsNamedWithItsFirstWords) {
+TEST_F(Probe, ReportsExitCodeAndStderr) {
   const auto inventory = run("echo 'no such driver' >&2; exit 3");
   EXPECT_EQ(inventory.problem, "probe_failed:exit:3");
   EXPECT_EQ(inventory.detail, "no such driver");
@@ -121,7 +121,7 @@ TEST_F(Probe, AMissingProbeIsNamed) {
   EXPECT_THAT(inventory.detail, HasSubstr("/nonexistent/probe"));
 }
 
-TEST_F(Probe, RunsInAScratchDirectoryThatGoesAway) {
+TEST_F(Probe, RunsInTemporaryScratchDirectory) {
   const auto inventory = run(
       R"(touch left.aub; echo "{\"v\":1,\"problem\":\"here\",\"detail\":\"$PWD\"}" >&$PROCTOR_EVENTS_FD)");
   EXPECT_EQ(inventory.problem, "here");
@@ -130,7 +130,7 @@ TEST_F(Probe, RunsInAScratchDirectoryThatGoesAway) {
 }
 
 // The real probe on Intel's driver without hardware, where it is installed.
-TEST_F(Probe, SeesTheSimulatedCards) {
+TEST_F(Probe, ListsCardsOfSimulatedIntelDriver) {
   const auto simulation = parse_simulation("xpu:3x2,driver=intel");
   const ProbeOptions options{.probe = std::string(PROCTOR_BIN_DIR) + "/proctor-probe-xpu",
                              .env = {"PATH=/usr/bin"}};
@@ -147,7 +147,7 @@ TEST_F(Probe, SeesTheSimulatedCards) {
   EXPECT_NE(inventory.devices[0].uuid, inventory.devices[1].uuid);
 }
 
-TEST_F(Probe, WithoutADriverItSaysSo) {
+TEST_F(Probe, ReportsMissingDriver) {
   const ProbeOptions options{.probe = std::string(PROCTOR_BIN_DIR) + "/proctor-probe-xpu",
                              .env = {"PATH=/usr/bin", "ZE_ENABLE_ALT_DRIVERS=libze_no_such_driver.so.1"}};
   const auto inventory = probe_devices(Backend::kXpu, *containment_, options);

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::Pair;
 
-TEST(SimTopology, IsReadAsWritten) {
+TEST(SimTopology, ParsesCardsAndTiles) {
   const auto both = parse_sim_topology("xpu:2x4,cuda:3");
   ASSERT_TRUE(both);
   ASSERT_EQ(both->xpu_cards(), 2);
@@ -30,7 +30,7 @@ TEST(SimTopology, IsReadAsWritten) {
 }
 
 // The grammar has its own tests; here: what a user sees.
-TEST(SimTopology, MistakesAreUsageErrorsThatNameOptionAndValue) {
+TEST(SimTopology, ErrorsNameOptionAndValue) {
   const auto parsed = parse_sim_topology("xpuu:2x2");
   ASSERT_FALSE(parsed);
   EXPECT_EQ(parsed.error().kind, ErrorKind::kUsage);
@@ -45,7 +45,7 @@ class MachineFile : public testing::Test {
   const std::string path_ = directory_ / "cards.toml";
 };
 
-TEST_F(MachineFile, IsNamedInReportsAndReadByNobodyElse) {
+TEST_F(MachineFile, IsNamedInReportsAndPassedInline) {
   const auto simulation = parse_simulation(path_);
   ASSERT_TRUE(simulation) << simulation.error().what;
   EXPECT_EQ(to_sim_info(*simulation).topology, path_);
@@ -54,11 +54,11 @@ TEST_F(MachineFile, IsNamedInReportsAndReadByNobodyElse) {
               Contains(Pair("PROCTOR_SIM_TOPOLOGY", "[[xpu]]\ntiles = 2\n[[xpu]]\n")));
 }
 
-TEST_F(MachineFile, IsNotForIntelsDriver) {
+TEST_F(MachineFile, RejectsIntelDriver) {
   EXPECT_THAT(parse_simulation(path_ + ",driver=intel").error().what, HasSubstr("its own cards"));
 }
 
-TEST_F(MachineFile, MistakesAreUsageErrorsThatNameFileAndLine) {
+TEST_F(MachineFile, ErrorsNameFileAndLine) {
   std::ofstream(path_) << "[[xpu]]\ntile = 2\n";
   const auto parsed = parse_sim_topology(path_);
   ASSERT_FALSE(parsed);
@@ -68,7 +68,7 @@ TEST_F(MachineFile, MistakesAreUsageErrorsThatNameFileAndLine) {
   EXPECT_EQ(parse_sim_topology("/nowhere/cards.toml").error().kind, ErrorKind::kUsage);
 }
 
-TEST(SimDriver, IntelWithAndWithoutPrefix) {
+TEST(SimDriver, ParsesIntelWithOptionalPrefix) {
   EXPECT_EQ(parse_sim_driver("intel")->prefix, "");
   EXPECT_EQ(parse_sim_driver("intel@/opt/neo")->prefix, "/opt/neo");
 }
@@ -80,7 +80,7 @@ TEST(SimDriver, SimgpuIsTheDefault) {
   EXPECT_EQ(to_sim_info(*parse_simulation("xpu:2x2,driver=intel")).driver, "intel");
 }
 
-TEST(SimDriver, OthersAreRefused) {
+TEST(SimDriver, RejectsUnknownDrivers) {
   EXPECT_THAT(parse_sim_driver("simgpu@/opt").error().what, HasSubstr("no directory"));
   EXPECT_THAT(parse_sim_driver("Intl").error().what, HasSubstr("'Intl'"));
   EXPECT_THAT(parse_sim_driver("intell").error().hint, HasSubstr("intel"));
@@ -88,7 +88,7 @@ TEST(SimDriver, OthersAreRefused) {
   EXPECT_EQ(parse_sim_driver("").error().kind, ErrorKind::kUsage);
 }
 
-TEST(Simulation, HasItsDevicesThenItsSettings) {
+TEST(Simulation, ParsesDevicesBeforeSettings) {
   const auto simulation = parse_simulation("xpu:1x1:mem=1GiB,cuda:2,state=/tmp/a=b,driver=simgpu");
   ASSERT_TRUE(simulation) << simulation.error().what;
   EXPECT_EQ(simulation->topology.name, "xpu:1x1:mem=1GiB,cuda:2");
@@ -96,7 +96,7 @@ TEST(Simulation, HasItsDevicesThenItsSettings) {
   EXPECT_EQ(parse_simulation("xpu:1x1")->state, "");
 }
 
-TEST(Simulation, MistakesInItsSettingsAreNamed) {
+TEST(Simulation, RejectsBadSettingsByName) {
   const auto what = [](const char* text) { return parse_simulation(text).error().what; };
   EXPECT_THAT(parse_simulation("xpu:1x1,drvier=intel").error().hint, HasSubstr("`driver`"));
   EXPECT_THAT(what("xpu:1x1,drvier=intel"), HasSubstr("there is no 'drvier='"));
@@ -116,13 +116,13 @@ TEST(Simulation, IntelsDriverHasNoCudaDevices) {
   EXPECT_TRUE(parse_simulation("xpu:2x2,cuda:1,driver=simgpu"));
 }
 
-TEST(Simulation, BackendsAreThoseOfItsCards) {
+TEST(Simulation, ReturnsBackendsOfCards) {
   EXPECT_THAT(backends_of(parse_simulation("xpu:2x2,cuda:1")->topology),
               ElementsAre(Backend::kXpu, Backend::kCuda));
   EXPECT_THAT(backends_of(parse_simulation("cuda:1")->topology), ElementsAre(Backend::kCuda));
 }
 
-TEST(CudaEnvironment, PutsOurRuntimeBeforeAnyOther) {
+TEST(CudaEnvironment, PutsSimulatedRuntimeFirst) {
   const TempDir temporary;
   const std::string directory = temporary.string();
   const auto topology = parse_simulation("cuda:2")->topology;
@@ -135,7 +135,7 @@ TEST(CudaEnvironment, PutsOurRuntimeBeforeAnyOther) {
   EXPECT_THAT(environment.set, Contains(Pair("PROCTOR_SIM_TOPOLOGY", "cuda:2")));
 }
 
-TEST(CudaEnvironment, KeepsTheCallersLibrariesBehindIt) {
+TEST(CudaEnvironment, KeepsCallerLibrariesAfterSimulation) {
   EXPECT_EQ(prepended("/sim", ""), "/sim");
   EXPECT_EQ(prepended("/sim", "/usr/x:/y"), "/sim:/usr/x:/y");
   EXPECT_EQ(prepended("", "/usr/x"), "/usr/x");
@@ -154,7 +154,7 @@ TEST(Simulation, DevicesAreNamedByCard) {
   EXPECT_TRUE(to_planned(devices[2]).simulated);
 }
 
-class Prefix : public testing::Test {
+class DriverPrefix : public testing::Test {
  protected:
   void put(const std::string& path) const {
     std::filesystem::create_directories((root_ + "/" + path).substr(0, (root_ + "/" + path).rfind('/')));
@@ -164,7 +164,7 @@ class Prefix : public testing::Test {
   const std::string root_ = scratch_.string();
 };
 
-TEST_F(Prefix, ADriverBelowItIsFoundAndPutFirst) {
+TEST_F(DriverPrefix, FindsDriverAndPutsPathFirst) {
   put("usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1");
   put("usr/lib/x86_64-linux-gnu/libze_loader.so.1");
   const auto environment = intel_environment({2, 4}, {SimDriverKind::kIntel, root_}, "/mine");
@@ -176,7 +176,7 @@ TEST_F(Prefix, ADriverBelowItIsFoundAndPutFirst) {
   EXPECT_THAT(environment.unset, Contains("ZE_AFFINITY_MASK"));
 }
 
-TEST_F(Prefix, ACLibraryBelowItStartsTheProgramsAndNothingElse) {
+TEST_F(DriverPrefix, UsesBundledDynamicLoader) {
   for (const char* library : {"libze_intel_gpu.so.1", "libze_loader.so.1", kDynamicLoader}) {
     put(std::string("usr/lib64/") + library);
   }
@@ -191,19 +191,19 @@ TEST_F(Prefix, ACLibraryBelowItStartsTheProgramsAndNothingElse) {
   EXPECT_THAT(environment.set, Not(Contains(Pair("LD_LIBRARY_PATH", testing::_))));
 }
 
-TEST_F(Prefix, ACLibraryBelowItTakesNoLoaderFromElsewhere) {
+TEST_F(DriverPrefix, RequiresLevelZeroLoaderWithBundledLibc) {
   put("usr/lib64/libze_intel_gpu.so.1");
   put(std::string("usr/lib64/") + kDynamicLoader);
   EXPECT_EQ(intel_environment({1, 1}, {SimDriverKind::kIntel, root_}, "").missing,
             "library_missing:libze_loader.so.1");
 }
 
-TEST_F(Prefix, ADriverThatIsNotThereIsNamed) {
+TEST_F(DriverPrefix, ReportsMissingDriver) {
   EXPECT_EQ(intel_environment({1, 1}, {SimDriverKind::kIntel, root_}, "").missing,
             "library_missing:libze_intel_gpu.so.1");
 }
 
-TEST_F(Prefix, SimgpuIsNamedToTheLoader) {
+TEST_F(DriverPrefix, PassesSimulatedDriverToLoader) {
   put("libproctor_ze_sim.so");
   const auto topology = *parse_sim_topology("xpu:2x2");
   auto environment = simgpu_environment(topology, {root_ + "/nothing", root_});
@@ -217,7 +217,7 @@ TEST_F(Prefix, SimgpuIsNamedToTheLoader) {
             "library_missing:libproctor_ze_sim.so");
 }
 
-TEST(SimSession, BindingReplacesWhatWasBoundBefore) {
+TEST(SimSession, BindingReplacesPreviousBinding) {
   SimEnvironment environment;
   bind_session(environment, {.state = "/s1", .log = "/l1", .faults = "copy.short"});
   bind_session(environment, {.state = "/s2", .log = "/l2", .faults = ""});

@@ -62,7 +62,7 @@ void examine(const toml::table& table) {
   for (const auto& text : strings(table, "mend")) EXPECT_THAT(fixes, HasSubstr(text));
 }
 
-TEST(Doctor, IsRightOnEveryMachine) {
+TEST(Doctor, FindsFaultsOfEverySimulatedHost) {
   const toml::table hosts = read_table("hosts.toml");
   const toml::array* array = hosts["host"].as_array();
   ASSERT_NE(array, nullptr);
@@ -73,7 +73,7 @@ TEST(Doctor, IsRightOnEveryMachine) {
   }
 }
 
-TEST(Doctor, SaysWhichFileOfAnotherMachineIsMissing) {
+TEST(Doctor, ReportsMissingDeviceListOfCapturedHost) {
   const auto table = parse_toml(
       "cards = [\"0000:03:00.0 8086:9a49 i915\"]\npackages = [\"libze1 1\", \"libze-intel-gpu1 26.35\"]",
       "t");
@@ -84,7 +84,7 @@ TEST(Doctor, SaysWhichFileOfAnotherMachineIsMissing) {
   EXPECT_EQ(worst_state(findings), HostState::kWarn);
 }
 
-TEST(Doctor, ABadListOfNodesIsRefused) {
+TEST(Doctor, RejectsInvalidDeviceList) {
   const SimulatedHost machine(*parse_toml("", "t"));
   std::ofstream(machine.root() + "/dev.list") << "crw-rw---- 1 root video /dev/dri/card0\n";
   const auto host = read_host(machine.root(), {}, {});
@@ -126,13 +126,13 @@ std::vector<std::string> checks_of(const HostFindings& findings) {
   return checks;
 }
 
-TEST(AccessFaults, ThereAreNoneWhereAllNodesOpen) {
+TEST(AccessFaults, AreEmptyWhenAllNodesOpen) {
   EXPECT_THAT(find_access_faults(container(), Backend::kCuda), ElementsAre());
   EXPECT_THAT(find_access_faults(container(), Backend::kXpu), ElementsAre());
   EXPECT_THAT(find_access_faults(Host(), Backend::kCuda), ElementsAre());
 }
 
-TEST(AccessFaults, NodesThatTheCgroupForbidsAreNamedWithTheRepair) {
+TEST(AccessFaults, NameNodesForbiddenByCgroupWithFix) {
   Host host = container();
   close_nodes(host, "/dev/nvidia");
   const HostFindings found = find_access_faults(host, Backend::kCuda);
@@ -145,7 +145,7 @@ TEST(AccessFaults, NodesThatTheCgroupForbidsAreNamedWithTheRepair) {
   EXPECT_THAT(find_access_faults(host, Backend::kXpu), ElementsAre());
 }
 
-TEST(AccessFaults, ARenderNodeIsTheOtherVendors) {
+TEST(AccessFaults, RenderNodeAffectsOnlyXpu) {
   Host host = container();
   close_nodes(host, "/dev/dri/");
   const HostFindings found = find_access_faults(host, Backend::kXpu);
@@ -154,13 +154,13 @@ TEST(AccessFaults, ARenderNodeIsTheOtherVendors) {
   EXPECT_THAT(find_access_faults(host, Backend::kCuda), ElementsAre());
 }
 
-TEST(AccessFaults, OneCardOfSeveralMayBeClosedOnPurpose) {
+TEST(AccessFaults, ClosedCardAmongSeveralIsWarning) {
   Host host = container();
   close_nodes(host, "/dev/nvidia1");
   EXPECT_THAT(checks_of(find_access_faults(host, Backend::kCuda)), ElementsAre("warn device-rules"));
 }
 
-TEST(AccessFaults, ModesAreNoRulesAndHaveTheirOwnRepair) {
+TEST(AccessFaults, FileModesAndCgroupRulesAreSeparate) {
   Host host = container();
   for (Node& node : host.nodes) node.openable = false;
   EXPECT_THAT(find_access_faults(host, Backend::kCuda), ElementsAre());
@@ -169,7 +169,7 @@ TEST(AccessFaults, ModesAreNoRulesAndHaveTheirOwnRepair) {
     EXPECT_NE(finding.check, "permissions") << finding.what;
 }
 
-TEST(AccessFaults, OutsideOfAContainerTheUnitIsMended) {
+TEST(AccessFaults, FixEditsSystemdUnitOutsideContainer) {
   Host host = container();
   host.container = false;
   close_nodes(host, "/dev/nvidiactl");

@@ -39,14 +39,14 @@ devices:
 kind: nvidia.com/gpu
 )";
 
-TEST(CdiSpec, IsReadAsItIsGenerated) {
+TEST(CdiSpec, ParsesGeneratedYaml) {
   const CdiSpec spec = read_cdi_spec("f", kYaml);
   EXPECT_EQ(spec.kind, "nvidia.com/gpu");
   EXPECT_THAT(spec.host_paths, ElementsAre("/usr/lib/x86_64-linux-gnu/libcuda.so.570.133.20"));
   EXPECT_THAT(spec.nodes, ElementsAre("/dev/nvidiactl", "/dev/nvidia0"));
 }
 
-TEST(CdiSpec, IsReadInJsonAndInFlowStyle) {
+TEST(CdiSpec, ParsesJsonAndFlowStyle) {
   for (const char* text :
        {R"({"kind":"a.nvidia.com/gpu","containerEdits":{"deviceNodes":[{"path":"/dev/nvidia0"}],)"
         R"("mounts":[{"hostPath":"/l/libcuda.so.570.1","containerPath":"/l/x"}]}})",
@@ -61,7 +61,7 @@ TEST(CdiSpec, IsReadInJsonAndInFlowStyle) {
   }
 }
 
-TEST(CdiSpec, OfAnythingElseNothingIsRead) {
+TEST(CdiSpec, IgnoresInvalidAndOtherVendorSpecs) {
   for (const std::string& text : {std::string(), std::string("\0\xff\n:", 4), std::string("path"),
                                   std::string("hostPath:"), std::string("\"hostPath\": \"unfinished"),
                                   std::string("mykind: nvidia.com/gpu\nkind nvidia.com/gpu")}) {
@@ -74,7 +74,7 @@ TEST(CdiSpec, OfAnythingElseNothingIsRead) {
     EXPECT_FALSE(read_cdi_spec("f", std::string("kind: ") + kind).is_nvidia()) << kind;
 }
 
-TEST(CdiSpec, AVersionIsThatOfADriver) {
+TEST(CdiSpec, ReadsDriverVersionFromLibraryName) {
   EXPECT_EQ(driver_version_of("/usr/lib64/libcuda.so.580.65.06"), "580.65.06");
   for (const char* other :
        {"/usr/lib/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1.1", "libcuda.so", "x.so.abc.1"})

@@ -46,14 +46,14 @@ RuleAnswer answer(const KnownBad& rule, const toml::table& table) {
   return host ? evaluate(rule, *host) : RuleAnswer();
 }
 
-TEST(KnownBad, TheEmbeddedRulesAreRead) {
+TEST(KnownBad, ParsesEmbeddedRules) {
   const auto rules = parse_known_bad(embedded_known_bad(), "known_bad.toml");
   ASSERT_TRUE(rules) << rules.error().what;
   EXPECT_EQ(known_bad_rules().size(), rules->size());
   EXPECT_GE(rules->size(), 10U);
 }
 
-TEST(KnownBad, EveryRuleHasAMachineThatMatchesAndOneThatDoesNot) {
+TEST(KnownBad, EveryRuleHasMatchAndMissExamples) {
   const std::string path = std::string(PROCTOR_SOURCE_DIR) + "/harness/doctor/testdata/known_bad_hosts.toml";
   const auto hosts = parse_toml(*read_found_file(path), path);
   ASSERT_TRUE(hosts) << hosts.error().what;
@@ -76,7 +76,7 @@ TEST(KnownBad, EveryRuleHasAMachineThatMatchesAndOneThatDoesNot) {
 }
 
 // The names in rules must be those of the fingerprint.
-TEST(KnownBad, EveryFactIsCaptured) {
+TEST(KnownBad, RulesUseOnlyCapturedFacts) {
   const Fingerprint facts = capture_stack("/nowhere", std::nullopt);
   for (const auto& rule : known_bad_rules()) {
     for (const auto& [name, condition] : rule.facts) {
@@ -87,7 +87,7 @@ TEST(KnownBad, EveryFactIsCaptured) {
   }
 }
 
-TEST(KnownBad, AFactThatCannotBeToldIsSaid) {
+TEST(KnownBad, ReportsUnknownFact) {
   auto rule = parse_known_bad(kRule, "r")->front();
   rule.facts["firmware.guc"] = {};
   const auto table =
@@ -97,7 +97,7 @@ TEST(KnownBad, AFactThatCannotBeToldIsSaid) {
   EXPECT_THAT(said.unknown, ElementsAre("firmware.guc"));
 }
 
-TEST(KnownBad, AModelIsAsGoodAsANumber) {
+TEST(KnownBad, MatchesModelInsteadOfDeviceNumber) {
   auto rule = parse_known_bad(kRule, "r")->front();
   rule.devices.clear();
   rule.models = {"*RTX 5090*"};
@@ -107,7 +107,7 @@ TEST(KnownBad, AModelIsAsGoodAsANumber) {
   EXPECT_EQ(answer(rule, *parse_toml(cards, "t")).match, Match::kNo);
 }
 
-TEST(KnownBad, ARuleWhoseDayIsPastIsReported) {
+TEST(KnownBad, ReportsRuleThatNeedsRecheck) {
   const SimulatedHost machine(*parse_toml("", "t"));
   const auto rules = *parse_known_bad(kRule, "r");
   const auto host = read_host(machine.root(), {}, {});
@@ -116,7 +116,7 @@ TEST(KnownBad, ARuleWhoseDayIsPastIsReported) {
               AllOf(HasSubstr("rule needs re-check: a (2027-05-20)"), HasSubstr("\"warn\": 1")));
 }
 
-TEST(KnownBad, WhatIsNoRuleIsRefusedWithLineAndNearestWord) {
+TEST(KnownBad, RejectsInvalidRulesWithLineAndSuggestion) {
   EXPECT_THAT(refusal("effect  =", "efect ="),
               AllOf(HasSubstr("mine.toml:4: unknown key `efect`"), HasSubstr("`effect`")));
   EXPECT_THAT(refusal("\"broken\"", "\"brokn\""),

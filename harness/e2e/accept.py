@@ -25,39 +25,39 @@ FAULTS = [
     Row("half PCIe width", "sysman.link_narrow:dev=2", "cuda:4", 1, "cuda-sim:2", "reseat"),
     Row("slow PCIe generation", "sysman.link_slow:dev=1", "cuda:4", 1, "cuda-sim:1", "reseat"),
     Row("all NVLinks down", "sysman.links_down:dev=3", "cuda:4", 1, "cuda-sim:3", "reseat"),
-    Row("link that repeats packets", "sysman.replays:dev=0", "cuda:4", 1, "cuda-sim:0", "reseat"),
+    Row("link that repeats packets", "sysman.replay_pcie_packets:dev=0", "cuda:4", 1, "cuda-sim:0", "reseat"),
     Row("pending row remap", "sysman.remap_pending:dev=2", "cuda:4", 1, "cuda-sim:2", "reset"),
     Row("failed row remap", "sysman.remap_failed:dev=2", "cuda:4", 1, "cuda-sim:2", "replace"),
     Row("recovery action reset", "sysman.reset_needed:dev=1", "cuda:4", 1, "cuda-sim:1", "reset"),
     Row("other firmware", "sysman.firmware_differs:dev=2", "cuda:6", 1, "cuda-sim:2", "fix software"),
     Row("ECC off", "sysman.ecc_off:dev=2", "cuda:6", 1, "cuda-sim:2", "fix software"),
     Row("power brake under load", "sysman.throttled:dev=1", "cuda:4", 1, "cuda-sim:1", "reseat"),
-    Row("corrected errors under load", "sysman.corrected_under_load:dev=1", "cuda:4", 1, "cuda-sim:1", "replace"),
+    Row("corrected errors under load", "sysman.corrected_errors_under_load:dev=1", "cuda:4", 1, "cuda-sim:1", "replace"),
     Row("half PCIe width", "sysman.link_narrow:dev=1", "xpu:2x2", 1, "xpu-sim:1", "reseat"),
-    Row("link that repeats packets", "sysman.replays:dev=1", "xpu:2x2", 1, "xpu-sim:1", "reseat"),
-    Row("worn memory", "sysman.memory_worn:dev=0", "xpu:2x2", 1, "xpu-sim:0", "replace"),
-    Row("reset reason", "sysman.false_reset:dev=0", "xpu:2x2", 1, "xpu-sim:0", "reset"),
+    Row("link that repeats packets", "sysman.replay_pcie_packets:dev=1", "xpu:2x2", 1, "xpu-sim:1", "reseat"),
+    Row("worn memory", "sysman.request_memory_replacement:dev=0", "xpu:2x2", 1, "xpu-sim:0", "replace"),
+    Row("reset reason", "sysman.report_false_reset_reason:dev=0", "xpu:2x2", 1, "xpu-sim:0", "reset"),
     Row("power supply under load", "sysman.throttled:dev=0", "xpu:2x2", 1, "xpu-sim:0", "reseat"),
-    Row("corrected errors under load", "sysman.corrected_under_load:dev=1", "xpu:2x2", 1, "xpu-sim:1", "replace"),
+    Row("corrected errors under load", "sysman.corrected_errors_under_load:dev=1", "xpu:2x2", 1, "xpu-sim:1", "replace"),
     Row("query that hangs", "sysman.hang:dev=1", "cuda:4", 1, "cuda-sim:1", "reset"),
     Row("card off the bus", "state.card_lost:dev=1,after=20", "cuda:4", 1, "cuda-sim:1", "reset"),
-    Row("uncorrected errors under load", "sysman.errors_under_load:dev=1", "cuda:4", 2, "cuda-sim:1", "reset"),
-    Row("temperature over its limit", "sysman.hot:dev=1", "cuda:4", 2, "cuda-sim:1", "reseat"),
-    Row("frozen sensor", "sysman.frozen:dev=1,api=nvmlDeviceGetMemoryInfo", "cuda:4", 2, "cuda-sim:1", "reset"),
+    Row("uncorrected errors under load", "sysman.uncorrected_errors_under_load:dev=1", "cuda:4", 2, "cuda-sim:1", "reset"),
+    Row("temperature over its limit", "sysman.exceed_temperature_limit:dev=1", "cuda:4", 2, "cuda-sim:1", "reseat"),
+    Row("frozen sensor", "sysman.repeat_first_answer:dev=1,api=nvmlDeviceGetMemoryInfo", "cuda:4", 2, "cuda-sim:1", "reset"),
     Row("multiply-add that rounds twice", "kernel.fma_unfused:dev=1", "cuda:4", 2, "cuda-sim:1", "replace"),
-    Row("shuffles between wrong lanes", "kernel.shuffle_wrong:dev=1", "cuda:4", 2, "cuda-sim:1", "replace"),
+    Row("shuffles between wrong lanes", "kernel.swap_shuffled_lanes:dev=1", "cuda:4", 2, "cuda-sim:1", "replace"),
     Row("doubles computed as floats", "kernel.fp64_as_fp32:dev=1", "xpu:2x2", 2, "xpu-sim:1", "replace"),
     Row("atomics that come apart", "kernel.racy_atomics:dev=1", "xpu:2x2", 2, "xpu-sim:1", "replace"),
     Row("wrong byte in copies", "memory.corrupt_copy:dev=1,at=17", "cuda:4", 2, "cuda-sim:1", "replace"),
-    Row("copies from a card to others that do nothing", "copy.peer_stale:dev=2", "cuda:4", 2, "cuda-sim:2", "replace"),
+    Row("copies from a card to others that do nothing", "copy.skip_peer_copy:dev=2", "cuda:4", 2, "cuda-sim:2", "replace"),
     Row("copies that end early", "copy.short:dev=1", "cuda:4", 2, "cuda-sim:1", "replace"),
-    Row("bit flips of one core", "kernel.flipped_store:dev=1,core=3", "cuda:4" + SMALL, 3, "cuda-sim:1", "replace"),
-    Row("wrong special function of one core", "kernel.math_wrong:dev=2,core=5", "cuda:4" + SMALL, 3, "cuda-sim:2", "replace"),
+    Row("bit flips of one core", "kernel.flip_stored_bits:dev=1,core=3", "cuda:4" + SMALL, 3, "cuda-sim:1", "replace"),
+    Row("wrong special function of one core", "kernel.flip_math_result_bit:dev=2,core=5", "cuda:4" + SMALL, 3, "cuda-sim:2", "replace"),
     Row("wrong products of one core", "kernel.fma_unfused:dev=0,core=2", "cuda:4" + SMALL, 3, "cuda-sim:0", "replace"),
-    Row("several bit flips of one core", "kernel.flipped_store:dev=1,core=7,xor=0x81", "xpu:2x2" + SMALL, 3, "xpu-sim:1", "replace"),
-    Row("wrong shuffles of one core", "kernel.shuffle_wrong:dev=0,core=1", "xpu:2x2" + SMALL, 3, "xpu-sim:0", "replace"),
+    Row("several bit flips of one core", "kernel.flip_stored_bits:dev=1,core=7,xor=0x81", "xpu:2x2" + SMALL, 3, "xpu-sim:1", "replace"),
+    Row("wrong shuffles of one core", "kernel.swap_shuffled_lanes:dev=0,core=1", "xpu:2x2" + SMALL, 3, "xpu-sim:0", "replace"),
     Row("stuck bit at 70 % of the memory", "memory.stuck_bit:dev=2,share=70", "cuda:4:mem=1GiB", 3, "cuda-sim:2", "replace"),
-    Row("slow link between devices", "copy.slow_peer:dev=2", "cuda:4" + SMALL, 3, "cuda-sim:2", "reseat"),
+    Row("slow link between devices", "copy.delay_peer_copy:dev=2", "cuda:4" + SMALL, 3, "cuda-sim:2", "reseat"),
 ]
 
 MACHINES = ROOT / "fixtures/simgpu/machines"
@@ -133,7 +133,7 @@ def healthy_devices_pass(sandbox):
 
 def one_broken_device_fails(sandbox):
     for planted in FAULTS:
-        if planted.fault.split(":")[0] in ("sysman.link_narrow", "sysman.remap_pending", "sysman.memory_worn"):
+        if planted.fault.split(":")[0] in ("sysman.link_narrow", "sysman.remap_pending", "sysman.request_memory_replacement"):
             outcome = find(sandbox, planted)
             check(outcome.word == "right", planted, outcome)
 

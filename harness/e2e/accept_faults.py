@@ -20,15 +20,16 @@ SIZES = {"cuda": ("cuda:1", "cuda:2", "cuda:4"), "xpu": ("xpu:1x2", "xpu:2x2", "
 SMALL = ":mem=256MiB"
 
 # Faults between devices, of their identity or of their order: on machines of each size.
-SEVERAL = re.compile(r"peer|links|identity|order$|wrong_(device|uuid|pci_address)|uuid_changes|duplicate_device|handle_changes|"
-                     r"root_device|count_changes|missing_device|hidden_reachable|minor_shared|firmware_differs|ecc_off")
+SEVERAL = re.compile(r"peer|links|identity|device_order$|wrong_(device|uuid|pci_address|allocation)|uuid_changes|duplicate_device|"
+                     r"every_second_list|root_device|missing_device|hidden_device|minor_number|firmware_differs|ecc_off")
 # Faults of calls that belong to no device. Others of which no case meets the one of `dev=` are tried without it, too.
-OF_THE_DRIVER = re.compile(r"visibility\.(?!wrong_uuid|uuid_changes|name_empty|wrong_pci|property_lie|peer_lie|hidden_reach|"
-                           r"subdevice|wrong_subdevice|root_device)|error\.(?!not_sticky)|host\.|sysman\.(order|masked_by_affinity)")
+OF_THE_DRIVER = re.compile(r"visibility\.(?!wrong_uuid|uuid_changes|name_empty|wrong_pci|understate_|invert_peer|run_on_hidden|"
+                           r"subdevice|wrong_subdevice|root_device)|error\.(?!not_sticky)|host\.|"
+                           r"sysman\.(reverse_device_order|masked_by_affinity)")
 # Faults of one tile, on a card with two.
 ON_A_TILE = ("copy.short", "kernel.fma_unfused", "kernel.skip", "memory.corrupt_copy", "memory.stuck_bit")
 # What a fault needs to be met on each machine, beyond what the checks list.
-VALUES = {"sysman.frozen": "api=nvmlDeviceGetMemoryInfo", "state.card_lost": "after=20"}
+VALUES = {"sysman.repeat_first_answer": "api=nvmlDeviceGetMemoryInfo", "state.card_lost": "after=20"}
 # Faults that `accept` meets only if one of its checks lists them: it runs no collectives, and `host` is no device.
 NOT_OF_A_DEVICE = ("collective", "host")
 

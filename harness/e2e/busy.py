@@ -122,13 +122,13 @@ def devices(xpu, cuda):
 
 
 def suites(work):
-    some = ["--filter", "*Copy.*", "--filter", "*Sensors.*", "--filter", "*Queue.*", "--filter", "*Event.*",
+    some = ["--filter", "*Copy.*", "--filter", "*Sensor.*", "--filter", "*Queue.*", "--filter", "*Event.*",
             "--filter", "*Mask.*"] if work.short else []
     work.proctor("suites", "memory", "kernels", "management", "visibility", *devices("xpu:2x2", "cuda:4"), *some)
 
 
 def collectives(work):
-    some = ["--filter", "*Lost.*", "--filter", "*Late.*", "--filter", "*Groups.*", "--filter", "*Barrier.*"] if work.short else []
+    some = ["--filter", "*LostRank.*", "--filter", "*LateRank.*", "--filter", "*ConcurrentGroups.*", "--filter", "*Barrier.*"] if work.short else []
     work.proctor("collectives", "collectives", *devices("xpu:4x1", "cuda:4"), *some)
 
 

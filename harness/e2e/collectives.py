@@ -14,7 +14,7 @@ LIBRARY = BIN / "libproctor_gloo.so"
 ONECCL = BIN / "oneccl" / "libccl.so.2"
 SIMULATORS = {"xpu": (BIN / "libproctor_ze_sim.so", "xpu:4x1"), "cuda": (BIN / "cuda_sim" / "libcudart.so.13", "cuda:4")}
 MIN_CHECKS = 30
-STAGED = "*Uneven.*"  # of four ranks; all of them are in `./dev run`
+STAGED = "*UnevenCounts.*"  # of four ranks; all of them are in `./dev run`
 STRAY = {"RANK": "3", "WORLD_SIZE": "8"}
 
 
@@ -30,7 +30,7 @@ def same_rules_on_all_backends(sandbox, backends):
     check(len({name.partition("/")[0] for name in host}) >= MIN_CHECKS, "only so many checks:", len(host))
     for backend in backends:
         own = {name for name in names(backend, listed) if name.startswith(("Nccl.", "Cards."))}
-        check("Cards.EachRankHasOneOfItsOwn" in own, backend, own)
+        check("LeasedCard.EachRankSeesOnlyOwnCard" in own, backend, own)
         check(any(name.startswith("Nccl.") for name in own) == (backend == "cuda"), backend, "has of NCCL:", own)
         check(names(backend, listed) - own == host, backend, "has other checks:", names(backend, listed) ^ host)
 
@@ -43,7 +43,7 @@ def without_oneccl(case):
 
 def without_the_type(case):
     """Gloo reduces no bf16."""
-    return case["id"].endswith("/AllReduce.IsExactByEveryReduction/bf16") and \
+    return case["id"].endswith("/AllReduce.EveryReductionIsExact/bf16") and \
         (case["outcome"], case["reason"]) == ("skip", "unsupported:all_reduce:bf16")
 
 
@@ -70,7 +70,7 @@ def every_rank_has_a_card(cases, backend):
 def a_card_of_two_tiles(sandbox):
     """Also where the caller sees each tile as a device: a rank has one card."""
     out = sandbox.out()
-    done = sandbox.proctor("run", "collectives", "--backend", "xpu", "--sim", "xpu:4x2", "--filter", "*Cards.EachRank*",
+    done = sandbox.proctor("run", "collectives", "--backend", "xpu", "--sim", "xpu:4x2", "--filter", "*LeasedCard.EachRank*",
                            "--out", out, timeout=120, env={**sandbox.env, "ZE_FLAT_DEVICE_HIERARCHY": "FLAT"})
     check(done.returncode == 0 and report(out)["summary"]["pass"] == 1, done.returncode, done.stdout[-3000:], done.stderr)
 
@@ -79,7 +79,7 @@ def caught(sandbox, backend, topology):
     """Both sides of a fault: the check that lists it fails by it, and nothing else is said to."""
     out = sandbox.out()
     done = sandbox.proctor("selftest", "--backend", backend, "--suite", "collectives", "--sim", topology,
-                           "--fault", "collective.lying_barrier", "--out", out, timeout=120)
+                           "--fault", "collective.skip_barrier", "--out", out, timeout=120)
     check(done.returncode == 0, done.stdout[-3000:], done.stderr)
     rows = json.loads((out / "selftest.json").read_text())["rows"]
     check(len(rows) >= 2 and all(row["killed"] and row["fired"] for row in rows), rows)
@@ -87,11 +87,11 @@ def caught(sandbox, backend, topology):
 
 def chosen_library(sandbox):
     """The provider: checks of no library in particular work over it, and those of another one are skipped."""
-    for provider, other in (("gloo", "OneCcl.MovesEveryType"), ("oneccl", None)):
+    for provider, other in (("gloo", "OneCcl.EveryTypeArrivesUnchanged"), ("oneccl", None)):
         if provider == "oneccl" and not ONECCL.exists():
             continue
         out = sandbox.out()
-        filters = [word for name in ("Uneven.ExchangeTakesRanksWithNothing", other) if name
+        filters = [word for name in ("UnevenCounts.AllToAllvAcceptsEmptyRanks", other) if name
                    for word in ("--case", f"collectives.none/{name}")]
         done = sandbox.proctor("run", "collectives", "--backend", "none", "--suite-arg", f"provider={provider}", "--out", out, *filters, timeout=60)
         check(done.returncode == 0, done.stdout[-3000:], done.stderr)
@@ -104,7 +104,7 @@ def chosen_library(sandbox):
                 check(log.count(f"over {provider} ") == 4, provider, log)
                 check([measure["name"] for measure in case["measures"]] == [f"{provider}.version"], case["measures"])
     plan, out = sandbox.path / "provider.plan", sandbox.out()
-    sandbox.proctor("plan", "collectives", "--backend", "none", "--case", "collectives.none/OneCcl.MovesEveryType",
+    sandbox.proctor("plan", "collectives", "--backend", "none", "--case", "collectives.none/OneCcl.EveryTypeArrivesUnchanged",
                     "--suite-arg", "provider=gloo", "-o", plan, timeout=60)
     sandbox.proctor("run", "--plan", plan, "--out", out, timeout=60)
     check([case["reason"] for case in report(out)["cases"]] == ["needs:provider=oneccl"], "a plan keeps it")
@@ -124,7 +124,7 @@ def missing_library_is_a_skip(sandbox):
     alone.mkdir()
     program = shutil.copy(BIN / "collectives_host", alone)
     started = time.monotonic()
-    done = subprocess.run([program, "--gtest_filter=Alone.*"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program, "--gtest_filter=SingleRank.*"], capture_output=True, text=True, timeout=60)
     check("library_missing:libproctor_gloo.so" in done.stdout and done.returncode == 0, done.stdout, done.stderr)
     print(f"a skip after {time.monotonic() - started:.3f} s")
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from harness import BIN, Sandbox, cgroups_of, check, report, skip
 
-KILLED = "collectives.none/Lost.IsKilledInAnOperation"
-SAME = "*/Operations.TakeEveryCount/*"
+KILLED = "collectives.none/LostRank.RunningOperationFailsAfterKill"
+SAME = "*/Collective.EveryCountGivesExactResult/*"
 
 
 def processes_of(run_id):
@@ -64,7 +64,7 @@ def cards_are_counted(sandbox):
     if not (BIN / "libproctor_ze_sim.so").exists():
         return print("not checked: the simulator was not built")
     out = sandbox.out()
-    done = sandbox.proctor("run", "collectives", "--sim", "xpu:2x2", "--backend", "xpu", "--filter", SAME, "--filter", "*/Messages.*",
+    done = sandbox.proctor("run", "collectives", "--sim", "xpu:2x2", "--backend", "xpu", "--filter", SAME, "--filter", "*/PointToPoint.*",
                            "--out", out)
     check(done.returncode == 0, done.stdout, done.stderr)
     listed = json.loads(sandbox.proctor("list", "collectives", "--backend", "xpu", "--json").stdout)["cases"]

@@ -15,10 +15,10 @@ STAND_IN = BIN / "cuda_sim" / "libcudart.so.12"
 LEAST_CASES = 300
 # What a function of the suites needs, and a driver for CUDA 12.0 has not yet.
 NOT_IN_12_0 = {
-    "kernels.cuda/Attributes.ParametersAreWhereTheSourceHasThem": "driver_too_old:cudaFuncGetParamInfo",
-    "kernels.cuda/Module.KernelNamesAreListed": "driver_too_old:cudaLibraryGetKernelCount",
-    "kernels.cuda/Module.ListsNoMoreKernelsThanItIsAskedFor": "driver_too_old:cudaLibraryGetKernelCount",
-    **{f"kernels.cuda/Refusal.BadArgumentsGetTheirCode/{function}": f"driver_too_old:{function}"
+    "kernels.cuda/KernelAttribute.ParameterLayoutMatchesSource": "driver_too_old:cudaFuncGetParamInfo",
+    "kernels.cuda/Module.EveryKernelNameIsListed": "driver_too_old:cudaLibraryGetKernelCount",
+    "kernels.cuda/Module.KernelEnumerationHonorsRequestedCount": "driver_too_old:cudaLibraryGetKernelCount",
+    **{f"kernels.cuda/InvalidArgument.CallReturnsDocumentedError/{function}": f"driver_too_old:{function}"
        for function in ("cudaFuncGetName", "cudaFuncGetParamInfo", "cudaLibraryEnumerateKernels", "cudaLibraryGetKernelCount")},
 }
 # Programs for 12 have PTX, whose kernels and variables no host program registers; and functions that 13 changed.

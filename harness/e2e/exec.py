@@ -332,7 +332,7 @@ def simulated(sandbox):
         check(code == 0, "exit", code, done.stderr)
         check(len(case["devices"]) == gpus and case["simulated"], "devices:", case["devices"])
         check(all(device.encode() in done.stdout for device in case["devices"]), "PROCTOR_DEVICES:", done.stdout)
-    code, done, _ = run(sandbox, suite, "--proctor-case=Process.MaskSetBeforeInitIsEffective",
+    code, done, _ = run(sandbox, suite, "--proctor-case=Process.MaskBeforeInitTakesEffect",
                         options=["--sim", "xpu:2x2", "--gpus", "1"])
     check(code == 0, "the suite under a mask:", code, done.stdout, done.stderr)
     code, _, case = run(sandbox, "true", options=["--sim", "xpu:2x2", "--gpus", "3"])

@@ -30,14 +30,14 @@ def suites_stop_at_it(sandbox, backend):
     bad = {case["id"]: case["outcome"] for case in document["cases"] if case["outcome"] not in ("pass", "skip", "xfail")}
     check(done.returncode == 0 and not bad, done.returncode, bad, done.stdout[-3000:])
     by_id = {case["id"].split("/")[1]: case for case in document["cases"]}
-    skipped = by_id["Accounting.FreeFallsByWhatIsTaken"]  # it takes 320 MiB
+    skipped = by_id["MemoryInfo.FreeFallsByAllocatedSize"]  # it takes 320 MiB
     check(skipped["reason"].startswith(f"not_enough_memory:{320 * MIB}>"), skipped["reason"])
-    reached = by_id["Exhaustion.ThreeQuartersAreReachable"]
+    reached = by_id["OutOfMemory.ThreeQuartersOfFreeAreAllocatable"]
     measures = [measure["value"] for measure in reached["measures"] if measure["name"] == "memory.reachable"]
     check(measures and all(150 * MIB <= value <= 200 * MIB for value in measures), measures)
-    for name in ("Exhaustion.MemoryEndsAndComesBack", "Exhaustion.ThreeQuartersAreReachable", "Allocate.AbsurdSizesAreRefused"):
+    for name in ("OutOfMemory.AllocationSucceedsAgainAfterFree", "OutOfMemory.ThreeQuartersOfFreeAreAllocatable", "Allocation.HugeSizeIsRejected"):
         check(by_id[name]["outcome"] == "pass", by_id[name])
-    for name in ("Exhaustion.NeighbourKeepsItsContents", "Limit.MoreSharedMemoryThanTheDeviceHas"):
+    for name in ("OutOfMemory.OtherProcessKeepsContents", "SharedAllocation.OversubscriptionKeepsContents"):
         check(by_id[name]["reason"] == "needs:no_mem_cap", by_id[name])  # they are about the end of the device itself
     check(cap_of(reached) == {str(200 * MIB)}, reached["attempts"])
     # Many of these hold 320 MiB for long where nothing caps them. A neighbour may have another MiB. On CUDA contexts count.

@@ -142,7 +142,7 @@ def proof(sandbox):
     """Our checks compare what they see with their lease; of other suites a probe in their environment says it."""
     if not (BIN / "memory_xpu").exists():
         skip("library_missing:memory_xpu")
-    check_of_ours = "memory.xpu/Lease.IsWhatTheProcessSees"
+    check_of_ours = "memory.xpu/Lease.ProcessSeesLeasedDevices"
 
     def run(*options, code, env=None, sim="xpu:2x2"):
         out = sandbox.out()

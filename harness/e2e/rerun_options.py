@@ -191,7 +191,7 @@ def needs_an_end(sandbox):
 
 def of_our_suites(sandbox):
     """With the faults of the caller, and each of what our checks are tried with."""
-    case = "memory.xpu/Copy.OddAddressesAreByteExact"
+    case = "memory.xpu/Copy.UnalignedCopyIsByteExact"
     faults = {"PROCTOR_SIM_FAULTS": "memory.corrupt_copy:at=17,min=65537"}
     for words in (["--suite-arg", "size=smoke"], ["--suite-arg", "seed=7"], ["--suite-arg", f"point={POINT}"]):
         check_again(sandbox, "memory", *SIM, "--devices", "xpu-sim:1", "--case", case, *words, case=case, env=faults)

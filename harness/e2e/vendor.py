@@ -22,11 +22,11 @@ FAULT = "visibility.ignore_mask"  # of the simulator: the comparison must see it
 # (versions, topologies, hierarchies, rows, reason).
 UNLISTED_CRASHES = (
     # Without hardware, a card that keeps several tiles but not the first one.
-    (">=22.43, <22.44", {"xpu:2x4"}, {"COMPOSITE"}, {"22_two_tiles", "23_tiles_shuffled"}, "driver_crash:11"),
+    (">=22.43, <22.44", {"xpu:2x4"}, {"COMPOSITE"}, {"EntriesSelectTwoTilesOfCard", "ShuffledTileEntriesKeepTileOrder"}, "driver_crash:11"),
     # Entries of tiles are not valid where tiles are devices: they select nothing, which no later driver survives.
     (">=26.27", {"xpu:2x2", "xpu:2x4"}, {"FLAT", "COMBINED"},
-     {"20_one_tile", "21_one_tile_each", "22_two_tiles", "23_tiles_shuffled", "24a_tile_twice", "26b_four_levels",
-      "30a_three_tiles", "30b_three_tiles_shuffled", "30c_all_four_tiles", "30d_valid_behind_invalid", "30e_five_tiles"},
+     {"TileEntrySelectsSingleTile", "EntriesSelectTileOnEachCard", "EntriesSelectTwoTilesOfCard", "ShuffledTileEntriesKeepTileOrder", "RepeatedTileIsSelectedOnce", "FourLevelEntrySelectsNothing",
+      "EntriesSelectThreeTiles", "ShuffledEntriesSelectThreeTiles", "ReversedEntriesSelectFourTiles", "ValidEntriesAfterInvalidAreSelected", "ReversedEntriesSelectFiveTiles"},
      "driver_crash:11"))
 
 
@@ -89,7 +89,7 @@ def expected_crash(row, topology, version):
         if (in_range(version, versions) and topology in topologies and row["hierarchy"] in hierarchies
                 and row["row"] in rows):
             return reason
-    case = "visibility.xpu/MaskRow." + row["row"]
+    case = "visibility.xpu/AffinityMask." + row["row"]
     return next((reason for pattern, reason in listed_crashes(version) if fnmatch.fnmatchcase(case, pattern)), "")
 
 
@@ -126,7 +126,7 @@ def compare(sandbox, topology, root):
     print("\n".join(line for line, _ in verdicts if not line.startswith("same")))
     print(f"{sum(line.startswith('same') for line, _ in verdicts)} of {len(verdicts)} rows select the same")
     wrong = [line for line, good in verdicts_on(vendor, faulty, topology, version) if not good]
-    check(any(" 4_first " in line for line in wrong), f"the comparison does not see the fault {FAULT}:", wrong)
+    check(any(" OrdinalZeroSelectsFirstDevice " in line for line in wrong), f"the comparison does not see the fault {FAULT}:", wrong)
     return all(good for _, good in verdicts)
 
 

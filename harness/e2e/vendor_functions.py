@@ -26,7 +26,7 @@ def loader():
 
 
 def check_of(case):
-    """memory.xpu/Copy.IsByteExact, of all parameters"""
+    """memory.xpu/Copy.DestinationHasSourceBytes, of all parameters"""
     return "/".join(case.split("/")[:2])
 
 

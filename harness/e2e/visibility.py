@@ -57,7 +57,7 @@ def check_cases(out, document):
     planned = [case["id"] for case in records(out)[0]["cases"]]
     check(sorted(planned) == sorted(case["id"] for case in document["cases"]), "planned and reported ids differ")
     executed = [case["id"] for case in document["cases"] if case["outcome"] in EXECUTED]
-    rows = [case for case in executed if "/MaskRow." in case]
+    rows = [case for case in executed if "/AffinityMask." in case]
     check(len(rows) >= MIN_MASK_ROWS, f"{len(rows)} mask rows were executed")
     check(len(executed) - len(rows) >= MIN_OTHERS, f"{len(executed) - len(rows)} other checks were executed")
     print(f"ok {len(rows)} mask rows and {len(executed) - len(rows)} other checks were executed")

@@ -18,11 +18,11 @@ OBSERVATIONS = {"CUDA_VISIBLE_DEVICES='{uuid1},{0}'": {"code": 0, "devices": [1]
                 "cudaDeviceCanAccessPeer(0, 0)": {"code": 0, "reachable": 0},
                 "cudaMalloc in a forked child": {"code": 3}}
 # A fault of what no document settles, a check that then sees another answer, and one of what is settled.
-OPEN = [("visibility.mixed_mask_accepted", "MaskRow.22_ordinal_after_uuid", None),
-        ("visibility.late_environment", "Process.MaskSetAfterInitHasNoEffect", None),
-        ("error.wrong_code", "MaskRow.2_empty", "Enumerate.NullCountIsRefused"),
-        ("visibility.peer_lie", "Peers.SelfIsRecorded", "Peers.AccessIsWhatItSays"),
-        ("visibility.mask_goes_on", "MaskRow.16a_words_first", "MaskRow.7a_minus_one_inside")]
+OPEN = [("visibility.mixed_mask_accepted", "VisibleDevices.OrdinalAfterUuidEndsList", None),
+        ("visibility.reread_environment_after_init", "Process.MaskAfterInitHasNoEffect", None),
+        ("error.wrong_code", "VisibleDevices.EmptyValueSelectsNothing", "Enumeration.NullCountIsRejected"),
+        ("visibility.invert_peer_access", "PeerAccess.SelfAccessIsRecorded", "PeerAccess.EnablingMatchesReportedAccess"),
+        ("visibility.skip_invalid_mask_entry", "VisibleDevices.WordsBeforeOrdinalSelectNothing", "VisibleDevices.ThirdEntryMinusOneEndsList")]
 SUITE = BIN / "visibility_cuda"
 
 
@@ -94,16 +94,16 @@ def a_hidden_card_is_not_named(sandbox):
     for mine, hidden in (cards, reversed(cards)):
         document, out = run(sandbox, "cuda:2", CUDA_VISIBLE_DEVICES=mine)
         verdicts = reasons(document)
-        check(verdicts["MaskRow.17a_uuid"] == ("pass", ""), verdicts)
-        check(verdicts["MaskRow.4a_reversed"] == ("skip", "needs:devices>=2"), verdicts)
-        check(verdicts["MaskRow.1_unset"] == ("skip", "needs:whole_machine"), verdicts)
+        check(verdicts["VisibleDevices.FirstUuidSelectsFirstDevice"] == ("pass", ""), verdicts)
+        check(verdicts["VisibleDevices.ReversedListReversesDevices"] == ("skip", "needs:devices>=2"), verdicts)
+        check(verdicts["VisibleDevices.UnsetVariableSelectsEveryDevice"] == ("skip", "needs:whole_machine"), verdicts)
         for path in out.rglob("*"):
             check(not path.is_file() or hidden not in path.read_text(errors="replace"), f"{path} names a hidden card")
         print("ok", sum(outcome == "pass" for outcome, _ in verdicts.values()), "cases on", mine)
 
 
 def each_vendor_alone(sandbox):
-    document, _ = run(sandbox, "xpu:2x2,cuda:4", "--filter", "Vendors.*")
+    document, _ = run(sandbox, "xpu:2x2,cuda:4", "--filter", "VendorIsolation.*")
     check(all(outcome == "pass" for outcome, _ in reasons(document).values()), reasons(document))
     measured = [measure["value"] for case in document["cases"] for measure in case["measures"]
                 if measure["name"] == "level_zero_devices"]

@@ -27,7 +27,7 @@ using testing_support::ScratchDirectory;
 
 // ---- its list ----
 
-TEST(BenchmarkList, OneNameInEachLine) {
+TEST(BenchmarkList, ParsesOneNamePerLine) {
   const BenchmarkList list = parse_benchmark_list(
       "BM_copy\nsized/8/real_time\nthreads/threads:4\nr/repeats:3\nBM_two<unsigned int, char>/8\nf(a b)\n"
       "capture/\"a b\"\n{lvl:device,algo:reduce}\ncaf\xc3\xa9\n");
@@ -37,7 +37,7 @@ TEST(BenchmarkList, OneNameInEachLine) {
   EXPECT_THAT(list.chatter, IsEmpty());
 }
 
-TEST(BenchmarkList, WordsAroundItAreNoNames) {
+TEST(BenchmarkList, SeparatesNamesFromOtherOutput) {
   const BenchmarkList list = parse_benchmark_list(
       "Device 0: a card\n-----\n\nBM_a\n\x1b[32mgreen\x1b[0m\ntwo words\n\nBM_b\nDone (in 1 s).\n");
   EXPECT_THAT(list.names, ElementsAre("BM_a", "two words", "BM_b"));
@@ -45,13 +45,13 @@ TEST(BenchmarkList, WordsAroundItAreNoNames) {
               ElementsAre("Device 0: a card", "-----", "\x1b[32mgreen\x1b[0m", "Done (in 1 s)."));
 }
 
-TEST(BenchmarkList, WithoutAPlainNameThereIsNone) {
+TEST(BenchmarkList, IsEmptyWithoutPlainName) {
   for (const char* text : {"", "\n\n", "all is well\n", "-----\n", " indented\n", "one line, no end"})
     EXPECT_THAT(parse_benchmark_list(text).names, IsEmpty()) << text;
 }
 
 // What a program prints that ignores the options and runs its benchmarks.
-TEST(BenchmarkList, ATableOfResultsIsNoList) {
+TEST(BenchmarkList, IgnoresTableOfResults) {
   const char* table =
       "-----------------------------------------------------\n"
       "Benchmark           Time             CPU   Iterations\n"
@@ -75,7 +75,7 @@ bool matches_as_std(const std::string& pattern, const std::string& text) {
 }
 
 // Over all pairs of names of two characters, each of them special in some grammar.
-TEST(BenchmarkFilter, SelectsExactlyItsName) {
+TEST(BenchmarkFilter, MatchesExactlyOneName) {
   const std::string alphabet = "a.[]()*+?{}|^$\\/-\" ";
   std::vector<std::string> names{"a", "aaa", "aa/8"};
   for (const char one : alphabet) {
@@ -123,7 +123,7 @@ const Measure* find(const ChildReport& report, const std::string& name) {
   return nullptr;
 }
 
-TEST(BenchmarkResult, FiguresOfOneRun) {
+TEST(BenchmarkResult, ReadsFiguresOfOneRun) {
   const auto report =
       read(file_of(repetition(kMeasured + ",\n\"threads\": 4,\n\"mine\": 7,\n\"label\": \"l\"")));
   EXPECT_EQ(report.result(), ChildResult::kPass);
@@ -152,7 +152,7 @@ TEST(BenchmarkResult, RepetitionsGiveTheirMeanAndDeviation) {
   EXPECT_EQ(find(report, "iterations")->value, 8);
 }
 
-TEST(BenchmarkResult, AggregatesAloneAreTaken) {
+TEST(BenchmarkResult, AcceptsAggregatesWithoutRepetitions) {
   const auto report = read(file_of(aggregate("mean", "\"iterations\": 4,\n\"mine\": 2.5") + ",\n" +
                                    aggregate("median", "\"iterations\": 4,\n\"mine\": 9") + ",\n" +
                                    aggregate("stddev", "\"iterations\": 4,\n\"mine\": 1.25") + ",\n" +
@@ -164,7 +164,7 @@ TEST(BenchmarkResult, AggregatesAloneAreTaken) {
   EXPECT_EQ(report.measures()[0].spread, 1.25);
 }
 
-TEST(BenchmarkResult, ComplexityHasAnotherNameAndIsLeftOut) {
+TEST(BenchmarkResult, IgnoresComplexityRows) {
   const std::string big_o = row("\"run_type\": \"aggregate\",\n\"aggregate_name\": \"BigO\"", "BM");
   const std::string rms = row("\"run_type\": \"aggregate\",\n\"aggregate_name\": \"RMS\"", "BM");
   EXPECT_EQ(read(file_of(repetition(kMeasured) + ",\n" + big_o + ",\n" + rms)).result(), ChildResult::kPass);
@@ -182,7 +182,7 @@ TEST(BenchmarkResult, OneErrorFailsAllRepetitions) {
 }
 
 // Version 1.8 and later.
-TEST(BenchmarkResult, Skipped) {
+TEST(BenchmarkResult, ReportsSkippedBenchmark) {
   const std::string skipped =
       repetition("\"skipped\": true,\n\"skip_message\": \"no card\",\n\"iterations\": 0");
   const auto report = read(file_of(skipped));
@@ -192,7 +192,7 @@ TEST(BenchmarkResult, Skipped) {
   EXPECT_EQ(read(file_of(repetition(kMeasured) + ",\n" + skipped)).result(), ChildResult::kPass);
 }
 
-TEST(BenchmarkResult, WithoutAnIterationItIsNoPass) {
+TEST(BenchmarkResult, FailsWithoutIterations) {
   for (const char* members : {"\"iterations\": 0,\n\"real_time\": 1", "\"real_time\": 1"}) {
     const auto report = read(file_of(repetition(members)));
     EXPECT_EQ(report.result(), ChildResult::kFail) << members;
@@ -201,7 +201,7 @@ TEST(BenchmarkResult, WithoutAnIterationItIsNoPass) {
   }
 }
 
-TEST(BenchmarkResult, AFigureThatIsNoNumberIsNoPass) {
+TEST(BenchmarkResult, FailsOnFigureThatIsNotFinite) {
   for (const char* word : {"NaN", "-NaN", "Infinity", "-Infinity"}) {
     for (const char* rest : {"", ",\n\"other\": 3"}) {
       const auto report = read(file_of(repetition(kMeasured + ",\n\"mine\": " + word + rest)));
@@ -215,7 +215,7 @@ TEST(BenchmarkResult, AFigureThatIsNoNumberIsNoPass) {
   EXPECT_EQ(read(file_of(repetition(kMeasured + ",\n\"label\": \"x: NaN\""))).result(), ChildResult::kPass);
 }
 
-TEST(BenchmarkResult, WhatIsNoReportIsNoResult) {
+TEST(BenchmarkResult, InvalidReportGivesNoResult) {
   for (const char* text : {"", "{", "[]", "{}", "null", "\xff", R"({"benchmarks": 7})",
                            R"({"benchmarks": []})", R"({"benchmarks": {}})", R"({"benchmarks": [7]})",
                            R"({"benchmarks": [[]]})", R"({"benchmarks": [{}]})"})
@@ -248,7 +248,7 @@ TEST(BenchmarkResult, ReadsBytesThatJsonForbids) {
 }
 
 // Google Benchmark writes these with std::locale::global(std::locale("de_DE.UTF-8")).
-TEST(BenchmarkResult, ParsesFiguresInTheLocaleOfTheProgram) {
+TEST(BenchmarkResult, ParsesFiguresInLocaleOfProgram) {
   const auto report = read(file_of(repetition(
       "\"iterations\": 1.000.000,\n\"real_time\": 2,5e+00,\n\"mine\": 1.234,\n\"time_unit\": \"us\"")));
   EXPECT_EQ(report.result(), ChildResult::kPass);
@@ -261,7 +261,7 @@ TEST(BenchmarkResult, ParsesFiguresInTheLocaleOfTheProgram) {
   EXPECT_EQ(find(unclear, "mine"), nullptr) << "the number is ambiguous";
 }
 
-TEST(BenchmarkResult, AnotherNameIsNoResult) {
+TEST(BenchmarkResult, OtherBenchmarkNameGivesNoResult) {
   const std::string other = row("\"run_type\": \"iteration\",\n" + kMeasured, "BM_b");
   const auto alone = read(file_of(other));
   EXPECT_EQ(alone.result(), std::nullopt);
@@ -277,7 +277,7 @@ Verdict judged(const ChildReport& child, int exit_code) {
   return benchmark_kind().judge({.child = child, .exit_code = exit_code});
 }
 
-TEST(BenchmarkVerdict, TheFileAndTheExitCode) {
+TEST(BenchmarkVerdict, CombinesFileAndExitCode) {
   const auto of = [](const std::string& members) { return read(file_of(repetition(members))); };
   const auto failed = of("\"error_occurred\": true,\n\"error_message\": \"m\"");
   const auto skipped = of("\"skipped\": true,\n\"skip_message\": \"no card\"");
@@ -332,7 +332,7 @@ bool is_harmless(const Case& test) {
          test.name.find("lea") == test.name.npos;
 }
 
-TEST_F(BenchmarkProgram, CasesRunExactlyThemselves) {
+TEST_F(BenchmarkProgram, EachCaseRunsOnlyOneBenchmark) {
   const auto found = cases();
   ASSERT_TRUE(found) << found.error().what;
   ASSERT_THAT(*found, SizeIs(24));
@@ -352,7 +352,7 @@ TEST_F(BenchmarkProgram, CasesRunExactlyThemselves) {
   }
 }
 
-TEST_F(BenchmarkProgram, ItsFilterRestrictsTheListAndWidensNoCase) {
+TEST_F(BenchmarkProgram, FilterOfCommandRestrictsList) {
   suite_.command.emplace_back("--benchmark_filter=^sized");
   const auto found = cases();
   ASSERT_TRUE(found) << found.error().what;
@@ -363,7 +363,7 @@ TEST_F(BenchmarkProgram, ItsFilterRestrictsTheListAndWidensNoCase) {
 }
 
 // The runner's own environment may have any of these.
-TEST_F(BenchmarkProgram, VariablesChangeNeitherTheListNorWhereTheFiguresGo) {
+TEST_F(BenchmarkProgram, EnvironmentChangesNeitherListNorOutputFile) {
   const auto wanted = names();
   const std::string theirs = scratch_.write("theirs", "kept");
   suite_.env = {{"BENCHMARK_FILTER", "sized"},
@@ -394,14 +394,14 @@ TEST_F(BenchmarkProgram, MergesEqualNames) {
   EXPECT_EQ(find(both, "real_time")->n, 2);
 }
 
-TEST_F(BenchmarkProgram, BadListsRefuseThePlan) {
+TEST_F(BenchmarkProgram, RejectsPlanWithBadList) {
   suite_.env = {{"SAMPLE_LIST", "none"}};
   EXPECT_THAT(names(), ElementsAre(HasSubstr("listed no case")));
   suite_.env = {{"SAMPLE_LIST", "crash"}};
   EXPECT_THAT(names(), ElementsAre(HasSubstr("was killed by signal 11")));
 }
 
-TEST_F(BenchmarkProgram, SpoiledFilesAreNoResult) {
+TEST_F(BenchmarkProgram, DamagedFilesGiveNoResult) {
   suite_.command.emplace_back("--benchmark_filter=^prefix/");
   const auto found = cases();
   ASSERT_TRUE(found) << found.error().what;
@@ -422,7 +422,7 @@ TEST_F(BenchmarkProgram, IsRecognised) {
 }
 
 // The library alone does not make it one: some main may do something else.
-TEST(BenchmarkRecognition, AProgramThatPrintsNoListIsACommand) {
+TEST(BenchmarkRecognition, ProgramWithoutListIsCommand) {
   const ScratchDirectory scratch;
   Suite suite;
   suite.command = {scratch.write("program",

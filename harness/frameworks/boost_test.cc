@@ -39,7 +39,7 @@ class BoostTest : public KindTest {
   }
 };
 
-TEST_F(BoostTest, ATestIsCalledAfterItsSuitesAndHasTheirLabels) {
+TEST_F(BoostTest, NamesAndLabelsIncludeSuites) {
   const auto cases = list(listing(unit("tu65536", "first|a.cc(3)|timeout=1|expected failures=2|labels: @x") +
                                   unit("tu2", "s|a.cc(4)|labels: @y") + "{\n" +
                                   unit("tu65537", "t<a|b>|a(1).cc(5)|labels: @z", "tu2", false) + "}\n"));
@@ -58,7 +58,7 @@ TEST_F(BoostTest, ATestIsCalledAfterItsSuitesAndHasTheirLabels) {
   EXPECT_EQ(chosen(cases->at(1)), "--run_test=s/t<a|b>");
 }
 
-TEST_F(BoostTest, TheCommandOfACaseNamesItsPrerequisites) {
+TEST_F(BoostTest, CommandOfCaseIncludesPrerequisites) {
   const std::string dotted = "[color=red,style=dotted,constraint=false];\n";
   const auto cases = list(listing(unit("tu65536", "a|f(1)") + unit("tu65537", "b|f(1)") + "tu65537 -> tu2" +
                                   dotted + unit("tu2", "s|f(1)") + "{\n" + unit("tu65538", "c|f(1)", "tu2") +
@@ -71,7 +71,7 @@ TEST_F(BoostTest, TheCommandOfACaseNamesItsPrerequisites) {
   EXPECT_EQ(chosen(cases->at(3)), "--run_test=a:s/d");
 }
 
-TEST_F(BoostTest, OurOptionsStandBeforeTheProgramsOwnWords) {
+TEST_F(BoostTest, ProctorOptionsPrecedeProgramArguments) {
   Suite made = listing(unit("tu65536", "a|f(1)"));
   for (const char* word :
        {"--log_le=all", "-f", "HRF", "--random=1", "--catch_system_errors", "--", "--log_sink=own"})
@@ -84,7 +84,7 @@ TEST_F(BoostTest, OurOptionsStandBeforeTheProgramsOwnWords) {
                           "--log_sink=/f", "--", "--log_sink=own"));
 }
 
-TEST_F(BoostTest, WhatCannotBeRunAloneIsRefused) {
+TEST_F(BoostTest, RejectsCasesThatCannotRunAlone) {
   EXPECT_THAT(refusal(listing(unit("tu65536", "a*|f(1)"))), HasSubstr("cannot be run alone: `a*`"));
   EXPECT_THAT(refusal(listing(unit("tu65536", "a|f(1)") + unit("tu65537", "a|f(1)"))),
               HasSubstr("two cases have the id s/a"));
@@ -98,7 +98,7 @@ TEST_F(BoostTest, WhatCannotBeRunAloneIsRefused) {
   }
 }
 
-TEST_F(BoostTest, AListWithALineThatIsNoneOfItsOwnIsRefused) {
+TEST_F(BoostTest, RejectsListWithUnknownLine) {
   const std::string good = unit("tu65536", "a|f(1)");
   const std::string number = "tu65537[shape=Mrecord,fontname=Helvetica,color=green,label=\"";
   for (const std::string name : {"b\nc", "b\n}\n}", "b\n}\n}\nx", "b|f(1)\"];\ntu1 -> tu65537;\n}\n}\nc",
@@ -113,7 +113,7 @@ TEST_F(BoostTest, AListWithALineThatIsNoneOfItsOwnIsRefused) {
   EXPECT_THAT(refusal(suite({"/bin/echo", "digraph G {rankdir=LR;"})), HasSubstr("without its end"));
 }
 
-TEST_F(BoostTest, MarksOfTheListMayStandInAName) {
+TEST_F(BoostTest, NamesMayContainListMarkers) {
   const auto cases = list(listing(unit("tu65536", "a|expected failures=9|f(1)") +
                                   unit("tu65537", "b|timeout=x|f(1)|labels: @c")));
   ASSERT_TRUE(cases) << cases.error().what;
@@ -126,7 +126,7 @@ TEST_F(BoostTest, MarksOfTheListMayStandInAName) {
 }
 
 // A program may drop what unit_test_main() returns.
-TEST_F(BoostTest, OnlyAsManyFailuresAsItDeclaredAreExpected) {
+TEST_F(BoostTest, ExpectsOnlyDeclaredNumberOfFailures) {
   const auto verdict = [&](int declared, const std::string& elements, int code) {
     Case test;
     test.id = "s/a";
@@ -150,7 +150,7 @@ TEST_F(BoostTest, OnlyAsManyFailuresAsItDeclaredAreExpected) {
   EXPECT_EQ(verdict(-1, error, 0), "error(result_mismatch)");
 }
 
-TEST_F(BoostTest, WhatWasNotAskedForIsFoundOut) {
+TEST_F(BoostTest, DetectsTestsThatWereNotRequested) {
   Case test;
   test.id = "s/b";
   test.argv = {"x", "--run_test=a:b"};
@@ -169,7 +169,7 @@ TEST_F(BoostTest, WhatWasNotAskedForIsFoundOut) {
 
 // ---- the real thing ----
 
-TEST_F(BoostTest, EachListedTestRunsAloneAndHasItsVerdict) {
+TEST_F(BoostTest, EachListedTestRunsAloneWithVerdict) {
   auto cases = list(suite({PLAN_SAMPLE_BOOST}));
   ASSERT_TRUE(cases) << cases.error().what;
   std::erase_if(*cases, [](const Case& test) { return framework_id(test).starts_with("bad/"); });
@@ -195,7 +195,7 @@ TEST_F(BoostTest, EachListedTestRunsAloneAndHasItsVerdict) {
   EXPECT_EQ(reports["chain/of_a_suite"].failures().size(), 1u) << "not those of what it needs";
 }
 
-TEST_F(BoostTest, AGlobalFixtureThatFailsIsTheFailureOfEach) {
+TEST_F(BoostTest, FailingGlobalFixtureFailsEveryCase) {
   for (const std::string mode : {"setup", "teardown"}) {
     Suite made = suite({"/usr/bin/env", "SAMPLE_FIXTURE=" + mode, PLAN_SAMPLE_BOOST});
     const auto cases = list(made);
@@ -207,7 +207,7 @@ TEST_F(BoostTest, AGlobalFixtureThatFailsIsTheFailureOfEach) {
   }
 }
 
-TEST_F(BoostTest, AnExitCodeThatIsDroppedHidesNoFailure) {
+TEST_F(BoostTest, DroppedExitCodeHidesNoFailure) {
   const auto cases = list(suite({"/usr/bin/env", "SAMPLE_FIXTURE=drop_code", PLAN_SAMPLE_BOOST}));
   ASSERT_TRUE(cases) << cases.error().what;
   const std::map<std::string, std::string> expected{{"fails_at_a_place", "error(result_mismatch)"},

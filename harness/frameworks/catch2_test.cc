@@ -39,7 +39,7 @@ constexpr const char* kText =
     "line\n"
     "    and goes on here\n  # odd\n3 test cases\n\n";
 
-TEST_F(Catch2Test, Version2IsAskedForNamesBesideItsListForPeople) {
+TEST_F(Catch2Test, Version2CombinesTextListAndNames) {
   const auto cases = list(version2(
       kText, "banner\none\na long name that is broken at the end of its line and goes on here\n\"# odd\"\n",
       3));
@@ -69,7 +69,7 @@ TEST_F(Catch2Test, Version2ListsNamesWithLeadingBlanks) {
   EXPECT_THAT(three->at(2).tags, ElementsAre("b", "c"));
 }
 
-TEST_F(Catch2Test, Version2ListsDetailsAndCountsInALocale) {
+TEST_F(Catch2Test, Version2ParsesDetailsAndLocalisedCounts) {
   std::string text = "Matching test cases:\n  one\n    one.cc:3\n    (NO DESCRIPTION)\n      [a]\n";
   std::string names = "one\n";
   for (int i = 0; i < 1203; ++i) {
@@ -113,7 +113,7 @@ std::string xml_list(const std::string& tests) {
   return "banner\n<?xml version=\"1.0\"?>\n<MatchingTests>" + tests + "</MatchingTests>\nbye <now>\n";
 }
 
-TEST_F(Catch2Test, Version3ListsInXml) {
+TEST_F(Catch2Test, Version3ParsesXmlList) {
   const auto cases =
       list(version3(xml_list(test_element("a &lt;b>, [c]", "[x][y z]") + test_element("two"))));
   EXPECT_THAT(names_of(cases), ElementsAre("a <b>, [c]", "two"));
@@ -124,7 +124,7 @@ TEST_F(Catch2Test, Version3ListsInXml) {
   EXPECT_EQ(exclude->at(0).argv.back(), "\"*xclude:x\"") << "`exclude:x` is all tests but x";
 }
 
-TEST_F(Catch2Test, NamesThatCatch2CannotTellApartAreRefused) {
+TEST_F(Catch2Test, RejectsNamesThatFilterCannotDistinguish) {
   EXPECT_THAT(refusal(version3(xml_list(test_element("ab*") + test_element("abc")))),
               HasSubstr("would run `abc` too"));
   EXPECT_EQ(refusal(version3(xml_list(test_element("ab*") + test_element("xab")))), "accepted");
@@ -179,7 +179,7 @@ TEST_F(Catch2Test, ReportsThatNoTestRan) {
 }
 
 // Catch2 3 writes these with std::locale::global(std::locale("de_DE.UTF-8")).
-TEST_F(Catch2Test, ParsesFiguresInTheLocaleOfTheProgram) {
+TEST_F(Catch2Test, ParsesFiguresInLocaleOfProgram) {
   const auto cases = list(version3(xml_list(test_element("x"))));
   const auto measured = [&](const std::string& mean, const std::string& bound) {
     return said(cases->at(0),
@@ -198,7 +198,7 @@ TEST_F(Catch2Test, ParsesFiguresInTheLocaleOfTheProgram) {
   EXPECT_EQ(unclear.result(), ChildResult::kPass);
 }
 
-TEST_F(Catch2Test, TheCommandOfACaseHasItsOwnSpecificationAndReporter) {
+TEST_F(Catch2Test, CommandReplacesSpecificationAndReporter) {
   Suite made = version3(xml_list(test_element("x")));
   const std::string program = made.command[0];
   made.command = {program,         "-s", "[fast]", "-r", "junit",      "--shard-count=2",
@@ -224,7 +224,7 @@ class RealCatch2Test : public Catch2Test {
   }
 };
 
-TEST_F(RealCatch2Test, EachListedTestRunsAloneAndHasItsVerdict) {
+TEST_F(RealCatch2Test, EachListedTestRunsAloneWithVerdict) {
   auto cases = list(suite({PLAN_SAMPLE_CATCH2}));
   ASSERT_TRUE(cases) << cases.error().what;
   std::erase_if(*cases, [](const Case& test) { return test.tags == std::vector<std::string>{"bad"}; });

@@ -29,7 +29,7 @@ class DoctestTest : public KindTest {
   }
 };
 
-TEST_F(DoctestTest, ATestOfASuiteIsCalledAfterBoth) {
+TEST_F(DoctestTest, NamesAndTagsIncludeTestSuite) {
   const auto cases = list(listing(test_element("  Scenario: a, b\\c") + test_element("two", "math")));
   ASSERT_TRUE(cases) << cases.error().what;
   EXPECT_EQ(cases->at(0).id, "s/Scenario: a, b\\c");
@@ -40,7 +40,7 @@ TEST_F(DoctestTest, ATestOfASuiteIsCalledAfterBoth) {
   EXPECT_THAT(cases->at(1).argv, testing::IsSupersetOf({"-ts=math", "-tc=two"}));
 }
 
-TEST_F(DoctestTest, TheCommandOfACaseHasItsOwnChoiceAndReporter) {
+TEST_F(DoctestTest, CommandReplacesFiltersAndReporter) {
   Suite made = listing(test_element("x"));
   for (const char* word :
        {"--test-case=m*", "-ts=m", "--dt-reporters=junit", "-o=f", "-nc", "--abort-after=1", "own"})
@@ -53,7 +53,7 @@ TEST_F(DoctestTest, TheCommandOfACaseHasItsOwnChoiceAndReporter) {
               testing::IsSupersetOf({"--test-case=m*", "-ts=m", "--list-test-cases"}));
 }
 
-TEST_F(DoctestTest, NamesThatDoctestCannotTellApartAreRefused) {
+TEST_F(DoctestTest, RejectsNamesThatFilterCannotDistinguish) {
   const std::string twice = test_element("x", "a") + test_element("x", "b");
   EXPECT_EQ(refusal(listing(twice)), "accepted");
   Suite together = listing(twice);
@@ -110,7 +110,7 @@ TEST_F(DoctestTest, MergesEqualNames) {
   EXPECT_EQ(none.failures().at(0).message, "no test ran: the framework found none of this name");
 }
 
-TEST_F(DoctestTest, ABatchNamesItsTestsAndIsNeverTooLongForAnArgument) {
+TEST_F(DoctestTest, SplitsBatchesToFitArgumentLimit) {
   std::string tests;
   for (int i = 0; i < 3000; ++i)
     tests += test_element("a name of about sixty bytes that takes its room: " + std::to_string(10000 + i));
@@ -138,7 +138,7 @@ class RealDoctestTest : public DoctestTest {
   }
 };
 
-TEST_F(RealDoctestTest, EachListedTestRunsAloneAndHasItsVerdict) {
+TEST_F(RealDoctestTest, EachListedTestRunsAloneWithVerdict) {
   const auto cases = list(suite({PLAN_SAMPLE_DOCTEST, "-tse=bad"}));
   ASSERT_TRUE(cases) << cases.error().what;
   auto reports = expect_verdicts(*cases, {{"fails at a place", "fail"},

@@ -50,7 +50,7 @@ TEST_F(GtestProgressTest, ReadsWhichTestRuns) {
   EXPECT_FALSE(reader_->failed_outside());
 }
 
-TEST_F(GtestProgressTest, ReadsLinesWithColoursAndBehindOtherWords) {
+TEST_F(GtestProgressTest, ParsesColouredAndMixedLines) {
   EXPECT_THAT(read({"loading...[ RUN      ] A.B", "no end of line[       OK ] A.B (0 ms)",
                     "\x1b[0;32m[ RUN      ] \x1b[mA.C", "\x1b[0;32m[       OK ] \x1b[mA.C (0 ms)"}),
               ElementsAre("begin A.B", "end A.B", "begin A.C", "end A.C"));
@@ -62,7 +62,7 @@ TEST_F(GtestProgressTest, EndsOnlyTheTestThatRuns) {
               ElementsAre("begin A.B"));
 }
 
-TEST_F(GtestProgressTest, ATestMayRunAnotherProgramOfTests) {
+TEST_F(GtestProgressTest, HandlesNestedTestProgram) {
   EXPECT_THAT(
       read({"[ RUN      ] A.B", "[ RUN      ] Other.X", "[       OK ] Other.X (0 ms)", "[ RUN      ] Other.Y",
             "f.cc:1: Failure", "[       OK ] A.B (0 ms)", "[ RUN      ] A.C"}),
@@ -78,7 +78,7 @@ TEST_F(GtestProgressTest, FindsFailuresOutsideOfTests) {
   EXPECT_TRUE(reader_->failed_outside());
 }
 
-TEST_F(GtestProgressTest, KnowsTheWordsOfSkips) {
+TEST_F(GtestProgressTest, CollectsMessagesOfSkips) {
   read({"[ RUN      ] A.B", "f.cc:1: Skipped", "no such card", "[  SKIPPED ] A.B (0 ms)"});
   EXPECT_THAT(skip_in_file(), HasSubstr("no such card"));
   reader_ = gtest_progress();

@@ -25,7 +25,7 @@ std::vector<std::string> names_of(std::string_view text) {
 
 using testing::ElementsAre;
 
-TEST(GtestList, GroupsAndComments) {
+TEST(GtestList, ParsesGroupsAndComments) {
   EXPECT_THAT(
       names_of(
           "Running main() from main.cc\nA.\n  One\n  Two  # GetParam() = 4 # x\nB/0.  # TypeParam = int\n"
@@ -33,7 +33,7 @@ TEST(GtestList, GroupsAndComments) {
       ElementsAre("A.One", "A.Two", "B/0.One"));
 }
 
-TEST(GtestList, ChatterKeepsTheGroup) {
+TEST(GtestList, OtherOutputKeepsCurrentGroup) {
   EXPECT_THAT(names_of("Driver loaded.\nA.\n  One\nwarning: slow\nAll is well.\n  Two\ndone"),
               ElementsAre("A.One", "A.Two"));
 }
@@ -45,20 +45,20 @@ TEST(GtestList, TypedSuitesMayHaveBlanks) {
 }
 
 // The rule of GoogleTest: DISABLED_ at the beginning of either name, or after a '/'.
-TEST(GtestList, Disabled) {
+TEST(GtestList, MarksDisabledTests) {
   EXPECT_THAT(names_of("DISABLED_A.\n  X\nP/DISABLED_B.\n  X/0\nC.\n  DISABLED_X\n  X_DISABLED_Y\n"),
               ElementsAre("!DISABLED_A.X", "!P/DISABLED_B.X/0", "!C.DISABLED_X", "C.X_DISABLED_Y"));
 }
 
-TEST(GtestList, RefusesWhatItCannotPlace) {
+TEST(GtestList, RejectsLinesWithoutTestOrSuite) {
   EXPECT_THAT(names_of("A.\n  One Two\n"), ElementsAre("error: line 2 is not a test name:   One Two"));
   EXPECT_THAT(names_of("\n  One\n"), ElementsAre("error: line 2 is a test without a test suite:   One"));
   EXPECT_THAT(names_of("A.\n  \n"), ElementsAre("error: line 2 is not a test name:   "));
 }
 
-TEST(GtestList, EmptyIsEmpty) { EXPECT_TRUE(names_of("").empty()); }
+TEST(GtestList, EmptyOutputListsNoTest) { EXPECT_TRUE(names_of("").empty()); }
 
-TEST(GtestFilter, PlainNamesStayAsTheyAre) {
+TEST(GtestFilter, KeepsPlainNames) {
   EXPECT_EQ(*gtest_filter_for("A/0.B_1", {"A/0.B_1"}), "A/0.B_1");
 }
 
@@ -66,7 +66,7 @@ TEST(GtestFilter, SpecialCharactersBecomeQuestionMarks) {
   EXPECT_EQ(*gtest_filter_for("T/a::b - c*.X", {"T/a::b - c*.X", "T/short.X"}), "T/a??b ? c?.X");
 }
 
-TEST(GtestFilter, RefusesWhatWouldSelectTwo) {
+TEST(GtestFilter, RejectsAmbiguousFilter) {
   const Result<std::string> filter = gtest_filter_for("T/a:b.X", {"T/a:b.X", "T/a-b.X"});
   ASSERT_FALSE(filter);
   EXPECT_EQ(filter.error().what, "GoogleTest cannot distinguish `T/a:b.X` from `T/a-b.X` in a filter");
@@ -74,7 +74,7 @@ TEST(GtestFilter, RefusesWhatWouldSelectTwo) {
 
 // Over every set of two names of three characters: the filter selects its own name
 // and no other, or is refused.
-TEST(GtestFilter, SelectsExactlyOne) {
+TEST(GtestFilter, SelectsExactlyOneTest) {
   const std::string alphabet = "a:-*?";
   std::vector<std::string> words;
   for (char a : alphabet) {
@@ -93,7 +93,7 @@ TEST(GtestFilter, SelectsExactlyOne) {
 
 // ---- a batch ----
 
-TEST(GtestBatch, TheListenerAnnouncesItself) {
+TEST(GtestBatch, RecognisesListenerAnnouncement) {
   const std::string announcement = R"({"v":1,"event":"listener","name":"gtest"})";
   EXPECT_TRUE(announces_gtest_listener({announcement}));
   EXPECT_TRUE(announces_gtest_listener({"noise", announcement}));
@@ -111,7 +111,7 @@ Case case_with(std::vector<std::string> argv) {
   return test;
 }
 
-TEST(GtestBatch, TheCommandNamesAFileInsteadOfACase) {
+TEST(GtestBatch, CommandNamesFlagFileInsteadOfCase) {
   const auto command = [](std::vector<std::string> argv) {
     const Case test = case_with(std::move(argv));
     return gtest_kind().batch_command({&test}, "/f");
@@ -122,7 +122,7 @@ TEST(GtestBatch, TheCommandNamesAFileInsteadOfACase) {
               ElementsAre("./t", "--gtest_flagfile=/f"));
 }
 
-TEST(GtestBatch, TheFileHasAllFiltersInOneLine) {
+TEST(GtestBatch, FlagFileHasFiltersOnOneLine) {
   const Case one = case_with({"./t", "--gtest_filter=A.B"});
   const Case two = case_with({"./t", "--gtest_filter=Of/C.D?/1"});
   EXPECT_EQ(gtest_kind().batch_file({&one, &two}),
@@ -155,7 +155,7 @@ TEST(GtestResult, Passed) {
   EXPECT_TRUE(report.failures().empty());
 }
 
-TEST(GtestResult, WhatItRecordsOfItself) {
+TEST(GtestResult, ReadsRecordedProperties) {
   const auto report = read_gtest(result_file(
       R"({"name":"N","file":"a.cc","line":3,"status":"RUN","result":"COMPLETED","time":"0.1s","bandwidth":"42.5",)"
       R"("mode":"fast","nan":"nan"})"));
@@ -167,7 +167,7 @@ TEST(GtestResult, WhatItRecordsOfItself) {
   EXPECT_EQ(report.measures()[0].value, 42.5);
 }
 
-TEST(GtestResult, SkippedAndNotRun) {
+TEST(GtestResult, ReadsSkippedAndNotRun) {
   EXPECT_EQ(read_gtest(result_file(R"({"name":"N","status":"RUN","result":"SKIPPED"})")).result(),
             ChildResult::kSkip);
   EXPECT_EQ(verdict_of(result_file(R"({"name":"N","status":"NOTRUN","result":"SUPPRESSED"})")),
@@ -180,7 +180,7 @@ constexpr const char* kFailedOther =
     R"({"name":"Other","status":"RUN","result":"COMPLETED","failures":[{"failure":"x","type":""}]})";
 
 // Whatever the main() of a program does with the filter.
-TEST(GtestResult, APassIsAPassOfExactlyThatCase) {
+TEST(GtestResult, PassRequiresExactlyRequestedCase) {
   const Verdict mismatch{Outcome::kError, Reason::kResultMismatch};
   const auto both = [](const std::string& one, const std::string& other) { return one + "," + other; };
   EXPECT_EQ(verdict_of(result_file(kN)), (Verdict{Outcome::kPass, {}}));
@@ -195,7 +195,7 @@ TEST(GtestResult, APassIsAPassOfExactlyThatCase) {
 }
 
 // GoogleTest puts what fails outside of every test into a group of its own, as a test without a name.
-TEST(GtestResult, AFailingEnvironmentFailsTheCaseInItsOwnWords) {
+TEST(GtestResult, EnvironmentFailureFailsCaseWithMessage) {
   const std::string outside =
       R"(]},{"name":"NonTestSuiteFailure","testsuite":[{"name":"","status":"RUN","result":"COMPLETED","failures":[
          {"failure":"/src/a.cc:7\nno licence","type":""}]})";
@@ -213,7 +213,7 @@ TEST(GtestResult, AFailingEnvironmentFailsTheCaseInItsOwnWords) {
 }
 
 // As GoogleTest 1.12 writes it.
-TEST(GtestResult, AFailingEnvironmentWithoutTheCommaBeforeIt) {
+TEST(GtestResult, ToleratesMissingCommaBeforeEnvironmentFailure) {
   const std::string text =
       "{\n  \"testsuites\": [\n    {\n      \"name\": \"G\",\n      \"testsuite\": [\n"
       "        {\n          \"name\": \"N\", \"status\": \"RUN\", \"result\": \"SKIPPED\"\n        }\n      "
@@ -227,7 +227,7 @@ TEST(GtestResult, AFailingEnvironmentWithoutTheCommaBeforeIt) {
 }
 
 // The same from our listener in a process that was asked for one case.
-TEST(GtestResult, ExactlyThatCaseAlsoByTheListener) {
+TEST(GtestResult, ListenerPassRequiresExactlyRequestedCase) {
   const auto verdict = [](const std::vector<std::string>& names) {
     ChildReport report("G.N");
     report.add_line(event_line("listener", {{"name", "gtest"}}));
@@ -247,7 +247,7 @@ TEST(GtestResult, ExactlyThatCaseAlsoByTheListener) {
 }
 
 // What GoogleTest 1.12 writes when an environment's SetUp() said GTEST_SKIP.
-TEST(GtestResult, WhatNeverBeganWasSkipped) {
+TEST(GtestResult, TestThatNeverBeganIsSkipped) {
   const auto of = [&](const std::string& start, const std::string& result) {
     return read_gtest(result_file(R"({"name":"N","status":"RUN","result":")" + result + R"(","timestamp":")" +
                                   start + R"(","time":"0s"})"))
@@ -270,7 +270,7 @@ std::string skip_reason(const std::string& test, const std::string& printed) {
 }
 
 // GoogleTest 1.12 has it in what it prints alone; its test is then a skip that never began.
-TEST(GtestResult, AFailureInSetUpTestSuiteHasItsMessageAndPlace) {
+TEST(GtestResult, SuiteSetupFailureHasMessageAndLocation) {
   const auto translator = gtest_kind().translator({}, {});
   translator->hear(
       "[----------] 1 test from G\na.cc:7: Failure\nExpected equality of these values:\n  1\n  2\nset up\n"
@@ -291,7 +291,7 @@ TEST(GtestResult, AFailureInSetUpTestSuiteHasItsMessageAndPlace) {
             "C++ exception with description \"no\" thrown in SetUpTestSuite().");
 }
 
-TEST(GtestResult, TheWordsOfASkip) {
+TEST(GtestResult, ReadsReasonOfSkip) {
   const std::string skipped = R"({"name":"N","status":"RUN","result":"SKIPPED"})";
   const std::string run = "[ RUN      ] G.N\na.cc:3: Skipped\n";
   const std::string end = "[  SKIPPED ] G.N (0 ms)\n[----------]\n";
@@ -320,7 +320,7 @@ TEST(GtestResult, TheWordsOfASkip) {
       << "no half of a character";
 }
 
-TEST(GtestResult, TheWordsOfASkipAreItsOwn) {
+TEST(GtestResult, IgnoresSkipReasonsOfOtherTests) {
   const std::string skipped = R"({"name":"N","status":"RUN","result":"SKIPPED"})";
   const auto skip_of = [](const std::string& name, const std::string& words, const std::string& after) {
     return "[ RUN      ] " + name + "\na.cc:3: Skipped\n" + words + "\n[  SKIPPED ] " + name + after + "\n";
@@ -372,7 +372,7 @@ TEST(GtestResult, ManySkipsAreReadInOnePass) {
       << "of this process's own time, ten times what it takes; once for each test it is a minute";
 }
 
-TEST(GtestResult, FailuresHaveAPlaceWhereGoogleTestGivesOne) {
+TEST(GtestResult, ReadsLocationOfFailures) {
   const auto report = read_gtest(result_file(
       R"({"name":"N","status":"RUN","result":"COMPLETED","failures":[
           {"failure":"/src/a_test.cc:12\nExpected equality\n  1\n  2","type":""},
@@ -433,7 +433,7 @@ TEST(GtestResult, ReadsAQuoteInAKey) {
 }
 
 // GoogleTest writes these with std::locale::global(std::locale("de_DE.UTF-8")).
-TEST(GtestResult, ParsesNumbersInTheLocaleOfTheProgram) {
+TEST(GtestResult, ParsesNumbersInLocaleOfProgram) {
   const auto report = read_gtest(lines_of_result(
       "          \"line\": 1.204.000,\n          \"time\": \"0,25s\",\n" + failure("a.cc:1.204\\nno luck")));
   EXPECT_EQ(report.failures().at(0).line, 1204);
@@ -443,7 +443,7 @@ TEST(GtestResult, ParsesNumbersInTheLocaleOfTheProgram) {
   EXPECT_EQ(named.failures().at(0).message, "a.cc:1.2\nno luck") << "1.2 is not a line number";
 }
 
-TEST(GtestResult, WhatIsNoReportIsNoResult) {
+TEST(GtestResult, InvalidReportGivesNoResult) {
   for (const char* text : {"", "{", "[]", "{}", "null", "\xff", R"({"testsuites":7})"})
     EXPECT_EQ(read_gtest(text).result(), std::nullopt) << text;
   const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
@@ -454,7 +454,7 @@ TEST(GtestResult, WhatIsNoReportIsNoResult) {
 }
 
 // The real thing: this very program, asked for the test above.
-TEST(GtestResult, ReadsWhatThisGoogleTestWrites) {
+TEST(GtestResult, ReadsResultOfInstalledGoogleTest) {
   const TempDir scratch;
   const std::string path = scratch.string() + "/real.json";
   const std::string command = "/proc/" + std::to_string(::getpid()) +

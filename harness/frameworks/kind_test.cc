@@ -7,7 +7,7 @@
 namespace proctor {
 namespace {
 
-TEST(Kinds, EachHasANameThatFindsIt) {
+TEST(Kinds, EachKindIsFoundByName) {
   std::set<std::string_view> names;
   for (const Kind* kind : all_kinds()) {
     EXPECT_TRUE(names.insert(kind->name()).second) << kind->name();
@@ -18,7 +18,7 @@ TEST(Kinds, EachHasANameThatFindsIt) {
 }
 
 // A translator is wanted where a process does not speak the child protocol itself.
-TEST(Kinds, WhoHasWordsOfItsOwnHasATranslator) {
+TEST(Kinds, StreamAndFileKindsHaveTranslators) {
   Suite suite;
   suite.command = {"program"};
   for (const Kind* kind : all_kinds()) {
@@ -30,7 +30,7 @@ TEST(Kinds, WhoHasWordsOfItsOwnHasATranslator) {
 }
 
 // Of 10,000 tests each is compared with those that its name may mean.
-TEST(Kinds, OfManyTestsOnlyThoseAreComparedThatMayBeMeant) {
+TEST(Kinds, ComparesOnlyCasesWithMatchingNames) {
   std::vector<Case> cases(10'000);
   std::vector<std::string> names;
   std::vector<Choice> choices;
@@ -56,7 +56,7 @@ TEST(Kinds, OfManyTestsOnlyThoseAreComparedThatMayBeMeant) {
   EXPECT_EQ(compared.size(), 13u) << "and two of the same name";
 }
 
-TEST(Kinds, NamesThatMeanTooManyOthersAreRefused) {
+TEST(Kinds, RejectsNamesThatMatchTooManyCases) {
   std::vector<Case> cases(5'000);
   std::vector<std::string> names;
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -71,7 +71,7 @@ TEST(Kinds, NamesThatMeanTooManyOthersAreRefused) {
 }
 
 // A foreign framework calls its cases by its own ids, ours by their names.
-TEST(Kinds, WhatAChildCallsItsCase) {
+TEST(Kinds, NameForChildDependsOnFramework) {
   Case test;
   test.id = "s/Of/Group.Name/0";
   test.name = "Name/0";

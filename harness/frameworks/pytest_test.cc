@@ -24,7 +24,7 @@ TEST(PytestListTest, ReadsOneTest) {
                                                   Pair("skipif", std::nullopt), Pair("big", std::nullopt)));
 }
 
-TEST(PytestListTest, SaysWhatIsWrongWithALine) {
+TEST(PytestListTest, ReportsReasonForInvalidLine) {
   const auto wrong = [](const std::string& line) { return parse_pytest_test(line).error().what; };
   EXPECT_EQ(wrong("nonsense"), "is not an event of type \"case\", version 1");
   EXPECT_EQ(wrong("[1]"), "is not an event of type \"case\", version 1");
@@ -37,7 +37,7 @@ TEST(PytestListTest, SaysWhatIsWrongWithALine) {
   EXPECT_EQ(wrong(R"({"v":1,"event":"case","case":"a","name":"a"})"), "has no object in \"markers\"");
 }
 
-TEST(PytestListTest, FailuresAreWhatCouldNotBeCollected) {
+TEST(PytestListTest, ReportsCollectionFailures) {
   const auto problem = [](std::vector<std::string> lines) {
     ListOutput out;
     out.event_lines = std::move(lines);
@@ -50,7 +50,7 @@ TEST(PytestListTest, FailuresAreWhatCouldNotBeCollected) {
   EXPECT_EQ(problem({}), "");
 }
 
-TEST(PytestListTest, ABatchIsTheCommandOfOneCaseWithAnotherLastWord) {
+TEST(PytestListTest, BatchCommandReplacesLastArgument) {
   Suite suite;
   suite.command = {"loader", "pytest", "t"};
   EXPECT_THAT(pytest_kind().list_command(suite),

@@ -36,12 +36,12 @@ constexpr const char* kReport =
     "<End ok=\"true\"/>\n"
     "  </TestCase>\n  <TestCase name=\"two\"/>\n <TestCases n=\"1\"/></Group>\n</Catch>\n";
 
-TEST(XmlReport, ATestIsAStartItsStepsAndItsEnd) {
+TEST(XmlReport, TranslatesStartStepsAndEnd) {
   EXPECT_THAT(told({kReport}), ElementsAre("start a <b> \"c\"", "step s > t", "end pass", "start two"));
 }
 
 // Whatever the pieces are in which it comes.
-TEST(XmlReport, EveryCutTellsTheSame) {
+TEST(XmlReport, ResultIsIndependentOfChunkBoundaries) {
   const std::string report = kReport;
   const auto whole = told({report});
   for (std::size_t cut = 0; cut <= report.size(); ++cut)
@@ -51,13 +51,13 @@ TEST(XmlReport, EveryCutTellsTheSame) {
   EXPECT_EQ(told(bytes), whole);
 }
 
-TEST(XmlReport, WhatHasBegunIsToldBeforeItEnds) {
+TEST(XmlReport, ReportsStartBeforeTestEnds) {
   EXPECT_THAT(told({"<Catch><TestCase name=\"hangs\">\n<Section name=\"in here\">\n<Info>half"}),
               ElementsAre("start hangs", "step in here"));
 }
 
 // Catch2 says in its first tag which tests were chosen: a line that is too long, with many tests.
-TEST(XmlReport, ATagThatWasCutEndsBeforeTheNextOne) {
+TEST(XmlReport, TruncatedTagEndsBeforeNextTag) {
   EXPECT_THAT(told({"<Catch filters=\"&quot;a&quot;,&quo\n",
                     "  <TestCase name=\"x\"><End ok=\"true\"/></TestCase>\n"}),
               ElementsAre("start x", "end pass"));
@@ -65,14 +65,14 @@ TEST(XmlReport, ATagThatWasCutEndsBeforeTheNextOne) {
               ElementsAre("start x", HasSubstr("cut"), "start y"));
 }
 
-TEST(XmlReport, WhatIsNoXmlIsNoEvent) {
+TEST(XmlReport, InvalidXmlBecomesNoEvent) {
   EXPECT_THAT(told({"<TestCase name=\"x\"><a x=1></a></TestCase>"}),
               ElementsAre("start x", HasSubstr("<a x=1>")));
   EXPECT_THAT(told({"chatter < of > the \" program\n", "1 < 2\n"}), IsEmpty());
 }
 
 // The output of a test may have no end, and its failures none.
-TEST(XmlReport, MuchIsCutAndTheEndIsStillTold) {
+TEST(XmlReport, TruncatesLargeOutputButReportsEnd) {
   const auto translator = xml_translator(kDialect, {});
   std::size_t failures = 0;
   std::size_t output = 0;
@@ -95,7 +95,7 @@ TEST(XmlReport, MuchIsCutAndTheEndIsStillTold) {
 }
 
 // What one section holds is kept as far as it is within the limit.
-TEST(XmlReport, ALargeSectionKeepsItsFirstFailures) {
+TEST(XmlReport, LargeSectionKeepsFirstFailures) {
   std::vector<std::string> pieces{"<TestCase name=\"x\"><Section name=\"s\">"};
   pieces.insert(pieces.end(), 200'000, "  <Failure>a message of some forty bytes, or so</Failure>\n");
   pieces.emplace_back("</Section></TestCase>");
@@ -105,7 +105,7 @@ TEST(XmlReport, ALargeSectionKeepsItsFirstFailures) {
 }
 
 // Each with its place and its notes: Catch2 puts them before a failure, doctest into it.
-TEST(XmlReport, FailuresOfBothFrameworks) {
+TEST(XmlReport, ReadsFailuresOfCatch2AndDoctest) {
   const std::string report =
       "<TestCase name=\"x\"><Info>noted</Info><Section name=\"s\">"
       "<Expression success=\"true\" type=\"CHECK\"><Original>b</Original></Expression>"
@@ -124,7 +124,7 @@ TEST(XmlReport, FailuresOfBothFrameworks) {
               testing::AllOf(HasSubstr("\"file\":\"f\""), HasSubstr("\"line\":7")));
 }
 
-TEST(XmlReport, AFailureThatIsExpected) {
+TEST(XmlReport, ReadsExpectedFailures) {
   const auto end = [](const std::string& passed, bool any_failure, const std::string& mark) {
     return told({"<TestCase name=\"x\" mark=\"" + mark + "\">" + (any_failure ? "<Failure/>" : "") +
                  "<End ok=\"" + passed + "\"/></TestCase>"})
@@ -142,7 +142,7 @@ TEST(XmlReport, AFailureThatIsExpected) {
               ElementsAre("start x", "fail ", "end xfail known"));
 }
 
-TEST(XmlReport, WhatIsTooDeepOrNeverEndsIsNoEvent) {
+TEST(XmlReport, IgnoresTooDeepOrEndlessElements) {
   std::string deep = "<TestCase name=\"x\">";
   for (int i = 0; i < 500'000; ++i) deep += "<a>";
   for (int i = 0; i < 500'000; ++i) deep += "</a>";
@@ -153,7 +153,7 @@ TEST(XmlReport, WhatIsTooDeepOrNeverEndsIsNoEvent) {
 }
 
 // What hides how deep it is from whoever looks at the text alone.
-TEST(ParseXml, WhatIsTooDeepIsNone) {
+TEST(ParseXml, RejectsTooDeepDocument) {
   for (const std::string hidden :
        {"<![CDATA[</a>]]>", "<!--</a>-->", "<?x </a>?>", "<b x='</a>'/>", "<b x=\"></a>\"/>", ""}) {
     const auto nested = [&](int depth) {
@@ -172,13 +172,13 @@ TEST(ParseXml, WhatIsTooDeepIsNone) {
   }
 }
 
-TEST(ParseXml, ManySmallElementsAreNone) {
+TEST(ParseXml, RejectsTooManyElements) {
   std::string many = "<r>";
   for (int i = 0; i < 4'000'000; ++i) many += "<a/>";
   EXPECT_FALSE(parse_xml(many + "</r>"));
 }
 
-TEST(ParseXml, TextIsWholeWhateverItIsMadeOf) {
+TEST(ParseXml, JoinsTextFromEveryNodeType) {
   const auto element = parse_xml(
       "<?xml version=\"1.0\"?><!DOCTYPE a><a>\n one <b/> <![CDATA[<two>]]> &#x263a;&amp;\r\n</a><c/>");
   ASSERT_TRUE(element);
@@ -188,7 +188,7 @@ TEST(ParseXml, TextIsWholeWhateverItIsMadeOf) {
   EXPECT_FALSE(parse_xml(std::string("<a>\0</a>", 8)));
 }
 
-TEST(ParseXml, TextAttributesAndChildren) {
+TEST(ParseXml, ReadsTextAttributesAndChildren) {
   const auto element = parse_xml("<a x=\"1 &amp; 2\">\n  text &lt;\n <!-- note --><b/><b y='z'>t</b></a>");
   ASSERT_TRUE(element);
   EXPECT_EQ(element->name, "a");

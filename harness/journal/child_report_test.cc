@@ -14,14 +14,14 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TEST(ChildReport, WithoutStepsTheSetUpEndsAtTheStart) {
+TEST(ChildReport, SetupEndsAtStartWithoutSteps) {
   ChildReport report("G.N");
   EXPECT_EQ(report.set_up_ns(), 0);
   report.add_line(R"({"v":1,"case":"G.N","event":"start","t_ns":3})");
   EXPECT_EQ(report.set_up_ns(), 3);
 }
 
-TEST(ChildReport, KeepsWhatTheChildSaid) {
+TEST(ChildReport, KeepsFieldsOfEveryEvent) {
   ChildReport report("G.N");
   report.add_line(
       R"({"v":1,"case":"G.N","event":"start","t_ns":1,"rule":"V-3","source":"spec 2.1","severity":"gate"})");
@@ -67,7 +67,7 @@ std::string also_ran(const std::vector<std::string>& starts) {
   return report.also_ran();
 }
 
-TEST(ChildReport, AFailedTryIsNoFailure) {
+TEST(ChildReport, KeepsFailedTriesApartFromFailures) {
   ChildReport report("N");
   report.add_line(R"({"v":1,"case":"N","event":"retry","message":"first","file":"a.py","line":7})");
   report.add_line(R"({"v":1,"case":"N","event":"end","result":"pass"})");
@@ -79,7 +79,7 @@ TEST(ChildReport, AFailedTryIsNoFailure) {
   EXPECT_EQ(ChildReport::of_ranks({&other, &report}).failed_tries().at(0).message, "rank 1: first");
 }
 
-TEST(ChildReport, NamesACaseThatNobodyAskedFor) {
+TEST(ChildReport, ReportsUnrequestedCase) {
   EXPECT_EQ(also_ran({"G.N"}), "");
   EXPECT_EQ(also_ran({}), "");
   EXPECT_EQ(also_ran({"G.M"}), "G.M");
@@ -88,7 +88,7 @@ TEST(ChildReport, NamesACaseThatNobodyAskedFor) {
   EXPECT_EQ(also_ran({"G.N", "G.N"}), "G.N") << "once more";
 }
 
-TEST(ChildReport, WhatIsNoEventIsAViolation) {
+TEST(ChildReport, InvalidEventIsViolation) {
   for (const char* line :
        {"", "PASS", "[]", "1", "{}", R"({"event":"end","result":"pass"})",
         R"({"v":2,"event":"end","result":"pass"})", R"({"v":1,"case":"G.M","event":"step"})",
@@ -101,7 +101,7 @@ TEST(ChildReport, WhatIsNoEventIsAViolation) {
   }
 }
 
-TEST(ChildReport, ALineThatIsTooDeepIsAViolation) {
+TEST(ChildReport, DeeplyNestedLineIsViolation) {
   const std::string deep(32'000, '[');
   const std::string closed = std::string(15'000, '[') + std::string(15'000, ']');
   for (const std::string& field :
@@ -115,7 +115,7 @@ TEST(ChildReport, ALineThatIsTooDeepIsAViolation) {
 }
 
 // Of numbers that their type cannot hold nothing is made up.
-TEST(ChildReport, NumbersWithoutARoom) {
+TEST(ChildReport, IgnoresNumbersOutOfRange) {
   for (const char* number :
        {"1e300", "-1e300", "1e19", "18446744073709551615", "-9223372036854775808", "5000000000"}) {
     ChildReport report("G.N");
@@ -131,7 +131,7 @@ TEST(ChildReport, NumbersWithoutARoom) {
   EXPECT_EQ(report.first_failure_ns(), 1'500'000'000);
 }
 
-TEST(ChildReport, FieldsOfTheWrongTypeDoNotThrow) {
+TEST(ChildReport, AcceptsFieldsOfWrongType) {
   ChildReport report("G.N");
   report.add_line(R"({"v":1,"case":"G.N","event":"fail","line":"seven","message":[1],"file":null})");
   report.add_line(R"({"v":1,"case":"G.N","event":"measure","value":"fast","n":{}})");
@@ -142,13 +142,13 @@ TEST(ChildReport, FieldsOfTheWrongTypeDoNotThrow) {
   EXPECT_THAT(report.failures()[0].file, IsEmpty());
 }
 
-TEST(ChildReport, AFloodOfFailuresIsBounded) {
+TEST(ChildReport, LimitsNumberOfFailures) {
   ChildReport report("G.N");
   for (int i = 0; i < 5000; ++i) report.add_line(R"({"v":1,"case":"G.N","event":"fail","message":"m"})");
   EXPECT_EQ(report.failures().size(), 1000u);
 }
 
-TEST(ChildReport, KeepsWhichDevicesTookPart) {
+TEST(ChildReport, KeepsDevicesOfTrials) {
   ChildReport report("G.N");
   report.add_line(
       R"({"v":1,"case":"G.N","event":"trial","ok":true,"devices":[{"role":"source","device":"A"},{"role":"target","device":"B"}]})");
@@ -164,14 +164,14 @@ TEST(ChildReport, KeepsWhichDevicesTookPart) {
   EXPECT_EQ(ChildReport::of_ranks({&other, &report}).trials().size(), 2u);
 }
 
-TEST(ChildReport, AFloodOfTrialsIsBounded) {
+TEST(ChildReport, LimitsNumberOfTrials) {
   ChildReport report("G.N");
   for (int i = 0; i < 5000; ++i) report.add_line(R"({"v":1,"case":"G.N","event":"trial","ok":true})");
   EXPECT_EQ(report.trials().size(), 4096u);
 }
 
 // As much as a journal can hold, of which one record is the end of an attempt.
-TEST(ChildReport, AFloodOfLongLinesIsBounded) {
+TEST(ChildReport, LimitsTotalTextSize) {
   ChildReport report("G.N");
   const std::string text(60'000, 'x');
   for (int i = 0; i < 100; ++i) {
@@ -185,13 +185,13 @@ TEST(ChildReport, AFloodOfLongLinesIsBounded) {
   EXPECT_EQ(report.failures().size(), 1u) << "what decides is never left out";
 }
 
-TEST(ChildReport, TellsWhichCaseStarts) {
+TEST(ChildReport, ReturnsCaseOfStartEvent) {
   EXPECT_EQ(ChildReport::started_case(R"({"v":1,"case":"G.N","event":"start","t_ns":1})"), "G.N");
   EXPECT_EQ(ChildReport::started_case(R"({"v":1,"case":"G.N","event":"end","result":"pass"})"), std::nullopt);
   EXPECT_EQ(ChildReport::started_case("start"), std::nullopt);
 }
 
-TEST(ChildReport, KeepsTheEndOfMuchOutput) {
+TEST(ChildReport, KeepsEndOfLongOutput) {
   ChildReport report("G.N");
   report.add_line(R"({"v":1,"case":"G.N","event":"output","text":"first"})");
   EXPECT_EQ(report.output(), "first");

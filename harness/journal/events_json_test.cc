@@ -272,7 +272,7 @@ TEST(EventsJson, EveryRecordRoundTrips) {
   }
 }
 
-TEST(EventsJson, AFigureWritesNothingThatItDoesNotSay) {
+TEST(EventsJson, FigureOmitsEmptyMembers) {
   const auto line = to_json_line(full_attempt());
   EXPECT_EQ(json::parse(line)["telemetry"]["devices"][0]["figures"][0],
             json({{"name", "power"}, {"unit", "W"}, {"samples", 0}, {"note", "not offered"}}));
@@ -283,7 +283,7 @@ TEST(EventsJson, AFigureWritesNothingThatItDoesNotSay) {
 }
 
 // Of a long stress: nothing is lost, and the journal is short.
-TEST(EventsJson, ARepeatWritesNoMemberThatIsEmpty) {
+TEST(EventsJson, RepeatOmitsEmptyMembers) {
   AttemptEnded first = full_attempt();
   first.repeat = 2;
   const auto again = parse_json_line(to_json_line(first));
@@ -305,7 +305,7 @@ TEST(EventsJson, ARepeatWritesNoMemberThatIsEmpty) {
   EXPECT_FALSE(short_one.contains("termination"));
 }
 
-TEST(EventsJson, ValuesSurvive) {
+TEST(EventsJson, ValuesRoundTrip) {
   const auto plan = std::get<RunPlanned>(**parse_json_line(to_json_line(full_plan())));
   EXPECT_EQ(plan.sim->driver, "intel");
   EXPECT_EQ(plan.cases.at(0).timeout_ms, 60'000);
@@ -347,7 +347,7 @@ TEST(EventsJson, ValuesSurvive) {
   EXPECT_EQ(end.at_ms, 1'000'000'000'000);
 }
 
-TEST(EventsJson, NoValueStaysNoValue) {
+TEST(EventsJson, MissingValuesRoundTrip) {
   const auto end = std::get<AttemptEnded>(**parse_json_line(to_json_line(AttemptEnded{})));
   EXPECT_EQ(end.exit_code, std::nullopt);
   EXPECT_EQ(end.exit_signal, std::nullopt);
@@ -355,7 +355,7 @@ TEST(EventsJson, NoValueStaysNoValue) {
   EXPECT_FALSE(plan.sim);
 }
 
-TEST(EventsJson, WhatARerunPassesOnKeepsItsBytes) {
+TEST(EventsJson, CommandLineBytesRoundTrip) {
   RunPlanned plan;
   std::string bytes;
   for (int byte = 1; byte < 256; ++byte) bytes += static_cast<char>(byte);
@@ -373,7 +373,7 @@ TEST(EventsJson, WhatARerunPassesOnKeepsItsBytes) {
   EXPECT_EQ(std::get<RunPlanned>(**parse_json_line(to_json_line(plan))).command_line, plan.command_line);
 }
 
-TEST(EventsJson, AnyBytesAreWritable) {
+TEST(EventsJson, EscapesInvalidUtf8InText) {
   std::string bytes;
   for (int byte = 0; byte < 256; ++byte) bytes += static_cast<char>(byte);
   bytes += "\xed\xa0\x80 \xe2\x82";
@@ -382,7 +382,7 @@ TEST(EventsJson, AnyBytesAreWritable) {
   EXPECT_THAT(std::get<Warning>(**back).text, HasSubstr("\\xED\\xA0\\x80 \\xE2\\x82"));
 }
 
-TEST(EventsJson, NumbersThatJsonCannotWriteSurvive) {
+TEST(EventsJson, NonFiniteNumbersRoundTrip) {
   AttemptEnded end;
   end.measures = {{"nan", std::numeric_limits<double>::quiet_NaN(), "", 1, 0},
                   {"inf", std::numeric_limits<double>::infinity(), "", 1, 0},
@@ -393,7 +393,7 @@ TEST(EventsJson, NumbersThatJsonCannotWriteSurvive) {
   EXPECT_EQ(back.measures.at(2).value, -std::numeric_limits<double>::infinity());
 }
 
-TEST(EventsJson, ReadersIgnoreWhatTheyDoNotKnow) {
+TEST(EventsJson, IgnoresUnknownTypesAndKeys) {
   const auto unknown = parse_json_line(R"({"type":"telemetry","x":1})");
   ASSERT_TRUE(unknown);
   EXPECT_FALSE(*unknown);
@@ -411,7 +411,7 @@ TEST(EventsJson, ReadersIgnoreWhatTheyDoNotKnow) {
   EXPECT_EQ(end.marks.at(0), Mark::kLeaky);
 }
 
-TEST(EventsJson, APlanWithoutWhatNarrowedItIsDamaged) {
+TEST(EventsJson, RejectsPlanWithoutNarrowedOrInputs) {
   for (const std::string key : {"narrowed", "inputs"}) {
     json damaged = json::parse(to_json_line(full_plan()));
     damaged.erase(key);
@@ -421,13 +421,13 @@ TEST(EventsJson, APlanWithoutWhatNarrowedItIsDamaged) {
   }
 }
 
-TEST(EventsJson, AnOutcomeFromTheFutureIsNeverGood) {
+TEST(EventsJson, UnknownOutcomeBecomesError) {
   const auto record = parse_json_line(R"({"type":"case_ended","verdict":{"outcome":"great","reason":""}})");
   EXPECT_EQ(std::get<CaseEnded>(**record).verdict,
             (Verdict{Outcome::kError, {Reason::kUnknownOutcome, "great"}}));
 }
 
-TEST(EventsJson, WhatIsNoRecordIsAnError) {
+TEST(EventsJson, RejectsInvalidRecord) {
   for (const char* line :
        {"", " ", "{", "{}", "[]", "null", "7", "\"type\"", R"({"type":7})", "{\"type\":\"warning\"}x",
         R"({"type":"warning","text":"cut of)", "\xff", "{\"type\":\"warn\xff\"}"}) {

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(JournalChain, EachRecordFitsOnlyBehindThoseBeforeIt) {
+TEST(JournalChain, AcceptsRecordsOnlyInOrder) {
   JournalChain writer;
   JournalChain reader;
   for (const char* record : {R"({"a":1})", R"({"b":"x"})", R"({"c":[]})"}) {
@@ -33,7 +33,7 @@ TEST(JournalChain, EachRecordFitsOnlyBehindThoseBeforeIt) {
   }
 }
 
-TEST(JournalChain, AnotherByteIsAnotherSum) {
+TEST(JournalChain, DetectsChangedByte) {
   const std::string line = JournalChain().append(R"({"outcome":"fail"})");
   for (std::size_t i = 0; i < line.size(); ++i) {
     std::string changed = line;
@@ -67,13 +67,13 @@ class JournalSealTest : public testing::Test {
   std::string text_;
 };
 
-TEST_F(JournalSealTest, AKilledWriterLeavesAPartOfItsLastRecordAtMost) {
+TEST_F(JournalSealTest, AcceptsPartOfLastRecord) {
   for (std::size_t size = seal_.before.bytes; size <= text_.size(); ++size) {
     EXPECT_EQ(difference_of(text_.substr(0, size)), "") << size;
   }
 }
 
-TEST_F(JournalSealTest, EverythingElseIsNamed) {
+TEST_F(JournalSealTest, ReportsEveryOtherDifference) {
   EXPECT_EQ(difference_of(text_ + "x"), "it has 1 bytes more than its runner wrote");
   EXPECT_THAT(difference_of(text_.substr(0, seal_.before.bytes - 1)), HasSubstr("it lacks 1 of the"));
   EXPECT_THAT(difference_of(""), HasSubstr("it lacks"));
@@ -85,7 +85,7 @@ TEST_F(JournalSealTest, EverythingElseIsNamed) {
   EXPECT_EQ(difference_of(changed), "its last record is another one than its runner wrote");
 }
 
-TEST_F(JournalSealTest, WhatIsNoFileIsNamed) {
+TEST_F(JournalSealTest, ReportsMissingOrIrregularFile) {
   EXPECT_THAT(difference(path_, seal_), HasSubstr("No such file"));
   ASSERT_EQ(difference_of(text_), "");
   std::filesystem::rename(path_, path_ + ".2");

@@ -25,7 +25,7 @@ TEST(Outcome, NamesRoundTripAndAreDistinct) {
   EXPECT_EQ(parse_outcome(""), std::nullopt);
 }
 
-TEST(Outcome, VerdictPrintsItsReason) {
+TEST(Outcome, VerdictTextIncludesReason) {
   EXPECT_EQ(to_string(Verdict{Outcome::kCrash, {Reason::kSignal, 11}}), "crash(signal:11)");
   EXPECT_EQ(to_string(Verdict{Outcome::kPass, ""}), "pass");
 }
@@ -58,7 +58,7 @@ TEST(Outcome, ExactlyTheOutcomesThatFailHaveAnOwner) {
   }
 }
 
-TEST(Outcome, AnUnexpectedPassIsBadInOurOwnSuitesOnly) {
+TEST(Outcome, XpassIsBadInProctorSuitesOnly) {
   for (const Outcome outcome : kAllOutcomes) {
     EXPECT_EQ(is_bad(outcome, "pytest"), is_bad(outcome)) << to_string(outcome);
     EXPECT_EQ(is_bad(outcome, "proctor"), is_bad(outcome) || outcome == Outcome::kXpass)
@@ -67,7 +67,7 @@ TEST(Outcome, AnUnexpectedPassIsBadInOurOwnSuitesOnly) {
   EXPECT_FALSE(is_bad(Outcome::kXpass));
 }
 
-TEST(Outcome, WhatAnotherMachineWouldSayAsWellIsNotTheMachines) {
+TEST(Outcome, ReproducibleErrorsAreNotMachineProblems) {
   for (const char* reason : {"no_result", "result_mismatch", "protocol", "discovery", "spawn:ENOENT",
                              "spawn:EACCES", "spawn:ENOEXEC"}) {
     EXPECT_FALSE(is_machine_outcome({Outcome::kError, reason_in_words(reason)})) << reason;
@@ -103,7 +103,7 @@ TEST(OutcomeMeaning, WhatWasNotRunAndAnUnexpectedPassPassNowhere) {
   }
 }
 
-TEST(OutcomeMeaning, TheReasonAndTheKindChooseTheRow) {
+TEST(OutcomeMeaning, ReasonAndKindSelectMeaning) {
   const auto code = [](Outcome outcome, const ReasonText& reason, std::string_view kind = {}) {
     return exit_code_of(meaning_of({outcome, reason}, kind).run);
   };
@@ -132,7 +132,7 @@ Verdict verdict_in(const ReasonMeaning& row, Outcome outcome) {
 }
 
 // A row is found again by what it is spelled like, with each of its outcomes and with no other.
-TEST(Reasons, EachIsFoundByItsSpelling) {
+TEST(Reasons, FindsEveryReasonBySpelling) {
   for (const ReasonMeaning& row : reason_meanings()) {
     for (const Outcome outcome : kAllOutcomes) {
       const bool is_its = outcome == row.outcomes[0] || outcome == row.outcomes[1];
@@ -143,7 +143,7 @@ TEST(Reasons, EachIsFoundByItsSpelling) {
   }
 }
 
-TEST(Reasons, TheJournalSpellsThemAsTheTable) {
+TEST(Reasons, JournalUsesSpellingOfTable) {
   for (const ReasonMeaning& row : reason_meanings()) {
     CaseEnded written;
     written.verdict = verdict_in(row, row.outcomes[0]);
@@ -153,7 +153,7 @@ TEST(Reasons, TheJournalSpellsThemAsTheTable) {
   }
 }
 
-TEST(Reasons, AValueStandsBehindTheName) {
+TEST(Reasons, TextContainsNameAndValue) {
   const ReasonText killed(Reason::kSignal, 11);
   EXPECT_EQ(killed.text(), "signal:11");
   EXPECT_EQ(killed.value_of(Reason::kSignal), "11");
@@ -163,7 +163,7 @@ TEST(Reasons, AValueStandsBehindTheName) {
   EXPECT_NE(reason_in_words("signals"), Reason::kSignal);
 }
 
-TEST(Reasons, WhatIsNotKnownIsAsItsOutcome) {
+TEST(Reasons, UnknownReasonKeepsMeaningOfOutcome) {
   const auto read = parse_json_line(
       R"({"type":"case_ended","verdict":{"outcome":"notrun","reason":"of_a_later_version:3"}})");
   const Verdict verdict = std::get<CaseEnded>(**read).verdict;
@@ -173,7 +173,7 @@ TEST(Reasons, WhatIsNotKnownIsAsItsOutcome) {
   EXPECT_EQ(meaning_of_reason({Outcome::kCrash, Reason::kBudget}), nullptr);  // of another outcome
 }
 
-TEST(Reasons, WordsHaveTheValue) {
+TEST(Reasons, DescriptionIncludesValue) {
   const auto words = [](Outcome outcome, const ReasonText& reason) {
     return words_of_reason(*meaning_of_reason({outcome, reason}), reason);
   };
@@ -189,7 +189,7 @@ Warning read_back(const Warning& warning) {
   return std::get<Warning>(**parse_json_line(to_json_line(warning)));
 }
 
-TEST(EventWords, TheJournalSpellsEachWarningOnce) {
+TEST(EventWords, WarningCodesRoundTrip) {
   for (std::size_t i = 0; i < kWarningCodes; ++i) {
     const auto code = static_cast<WarningCode>(i);
     EXPECT_EQ(read_back({code, "text"}).code, code) << to_string(code);
@@ -197,14 +197,14 @@ TEST(EventWords, TheJournalSpellsEachWarningOnce) {
   EXPECT_THAT(to_json_line(Warning{WarningCode::kReportLost, ""}), HasSubstr(R"("code":"report_lost")"));
 }
 
-TEST(EventWords, OneOfAnotherVersionIsKept) {
+TEST(EventWords, KeepsUnknownWarningCode) {
   const Warning read = read_back({WarningWord::in_text("of_a_later_version"), "text"});
   EXPECT_EQ(read.code.text(), "of_a_later_version");
   EXPECT_FALSE(is_machine_warning(read.code));
   EXPECT_NE(read.code, WarningCode::kReportLost);
 }
 
-TEST(EventWords, WhatChangedOrWasLostIsTheMachines) {
+TEST(EventWords, ClassifiesMachineWarnings) {
   for (const WarningCode code :
        {WarningCode::kDeviceAccess, WarningCode::kDeviceShortage, WarningCode::kStackChanged,
         WarningCode::kMaskMismatch, WarningCode::kReportLost, WarningCode::kJournalChanged})
@@ -213,7 +213,7 @@ TEST(EventWords, WhatChangedOrWasLostIsTheMachines) {
     EXPECT_FALSE(is_machine_warning(code)) << to_string(code);
 }
 
-TEST(EventWords, TheJournalSpellsEachFactOfHealth) {
+TEST(EventWords, HealthFactsRoundTrip) {
   for (std::size_t i = 0; i < kHealthFacts; ++i) {
     const auto fact = static_cast<HealthFact>(i);
     DeviceHealth written;

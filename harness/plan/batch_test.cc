@@ -62,7 +62,7 @@ TEST(Batch, ErrorNamesThePart) {
               HasSubstr("--process verify:101%"));
 }
 
-TEST(Batch, MissingPartKeepsItsValue) {
+TEST(Batch, MissingPartKeepsPreviousValue) {
   Suite suite;
   suite.process = "file";
   choose_process({.verify = 50}, suite);

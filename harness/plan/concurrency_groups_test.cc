@@ -20,7 +20,7 @@ std::string group_of(const Config& config, const SuiteConfig& suite, const std::
 const std::string kLicence = "[group.licence]\nmax = 2\n";
 const std::string kSuiteA = "[suite.a]\ncommand = [\"x\"]\n";
 
-TEST_F(ConfigTest, GroupOfStrongestLayer) {
+TEST_F(ConfigTest, GroupComesFromStrongestLayer) {
   const auto config = load(kLicence + "[group.port]\nmax = 1\n[defaults]\ngroup = \"port\"\n" + kSuiteA +
                            "group = \"licence\"\n[suite.b]\ncommand = [\"x\"]\n" +
                            "[[override]]\nmatch = \"a/free*\"\ngroup = \"off\"\n" +
@@ -44,7 +44,7 @@ struct BadGroup {
   const char* hint;
 };
 
-TEST_F(ConfigTest, BadGroups) {
+TEST_F(ConfigTest, RejectsBadGroups) {
   for (const BadGroup& row : {
            BadGroup{kLicence + kSuiteA + "group = \"license\"\n",
                     "proctor.toml:5: `group` is \"license\", but there is no [group.license]",

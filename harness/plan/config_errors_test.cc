@@ -28,7 +28,7 @@ struct BadConfig {
 
 class BadConfigTest : public ConfigTest, public testing::WithParamInterface<BadConfig> {};
 
-TEST_P(BadConfigTest, IsAUsageErrorThatNamesPlaceAndValue) {
+TEST_P(BadConfigTest, ErrorNamesLineAndValue) {
   const Result<Config> config = load(GetParam().text);
   ASSERT_FALSE(config);
   EXPECT_EQ(config.error().kind, ErrorKind::kUsage);
@@ -149,7 +149,7 @@ TEST_F(ConfigTest, BadDurationNamesPlaceAndValue) {
   EXPECT_THAT(config.error().what, HasSubstr("5 parsecs"));
 }
 
-TEST_F(ConfigTest, VariablesOfTheLeaseAndTheProtocolCannotBeSet) {
+TEST_F(ConfigTest, RejectsVariablesOfLeaseAndProtocol) {
   for (const std::string table : {"defaults", "suite.a", "profile.p"}) {
     for (const std::string name :
          {"PROCTOR_CASE", "PROCTOR_EVENTS_FD", "CUDA_VISIBLE_DEVICES", "ZE_AFFINITY_MASK"}) {
@@ -161,7 +161,7 @@ TEST_F(ConfigTest, VariablesOfTheLeaseAndTheProtocolCannotBeSet) {
 }
 
 // Whatever would show a case another device than its own, with its place, and with what to write instead.
-TEST_F(ConfigTest, NoVariableThatDecidesWhatIsSeenCanBeSet) {
+TEST_F(ConfigTest, RejectsVariablesThatChangeVisibleDevices) {
   for (const VisibilityVariable& variable : visibility_variables()) {
     for (const std::string& name : all_names_of(variable)) {
       const Result<Config> config =
@@ -176,7 +176,7 @@ TEST_F(ConfigTest, NoVariableThatDecidesWhatIsSeenCanBeSet) {
   EXPECT_THAT(flat.error().hint, HasSubstr("hierarchy = \"flat\""));
 }
 
-TEST_F(ConfigTest, TheHierarchyIsAKeyOfXpuSuites) {
+TEST_F(ConfigTest, AcceptsHierarchyOnlyForXpuSuites) {
   const std::string suite = "[suite.a]\ncommand = [\"x\"]\nhierarchy = \"combined\"\n";
   const Result<Config> config = load(suite + "backend = \"xpu\"\n");
   ASSERT_TRUE(config) << config.error().what;
@@ -186,7 +186,7 @@ TEST_F(ConfigTest, TheHierarchyIsAKeyOfXpuSuites) {
   EXPECT_THAT(load("[suite.a]\nhierarchy = \"FLAT\"\n").error().what, HasSubstr("hierarchy"));
 }
 
-TEST_F(ConfigTest, TheCodeOfASkipIsAnExitCodeOfAFailure) {
+TEST_F(ConfigTest, SkipCodeMustBeFailureExitCode) {
   for (const char* code : {"0", "256", "-1", "\"77\"", "7.5"}) {
     const auto config = load(std::string("[suite.a]\nskip_code = ") + code + "\n");
     ASSERT_FALSE(config) << code;
@@ -194,7 +194,7 @@ TEST_F(ConfigTest, TheCodeOfASkipIsAnExitCodeOfAFailure) {
   }
 }
 
-TEST_F(ConfigTest, AMemoryCapIsASizeOfSuitesWithDevices) {
+TEST_F(ConfigTest, MemoryCapIsSizeForDeviceSuites) {
   const std::string suite = "[suite.a]\ncommand = [\"x\"]\nmem_cap = \"512M\"\n";
   const Result<Config> config = load(suite + "backend = \"xpu\"\n");
   ASSERT_TRUE(config) << config.error().what;
@@ -217,7 +217,7 @@ TEST_F(ConfigTest, SyntaxErrorNamesTheLine) {
 }
 
 // A slip of one letter in any key, wherever it stands, is answered with the key.
-TEST_F(ConfigTest, EveryKeyHasItsNearMiss) {
+TEST_F(ConfigTest, SuggestsNearestKeyForEveryTypo) {
   const std::map<std::string, std::string> headers = {{"", ""},
                                                       {"defaults", "[defaults]\n"},
                                                       {"suite", "[suite.a]\n"},
@@ -238,7 +238,7 @@ TEST_F(ConfigTest, EveryKeyHasItsNearMiss) {
   }
 }
 
-TEST_F(ConfigTest, MissingConfigFileIsNamedWithItsNeighbour) {
+TEST_F(ConfigTest, MissingConfigFileSuggestsNearestFile) {
   scratch_.write("my-config.toml", "");
   const Result<Config> config = load_config({scratch_.path(), "my_confg.toml", "", ""}, {}, {});
   ASSERT_FALSE(config);
@@ -248,7 +248,7 @@ TEST_F(ConfigTest, MissingConfigFileIsNamedWithItsNeighbour) {
   EXPECT_EQ(config.error().hint, "Did you mean `" + scratch_.path() + "/my-config.toml`?");
 }
 
-TEST_F(ConfigTest, ConfigThatCannotBeReadIsAUsageError) {
+TEST_F(ConfigTest, ReportsUnreadableConfigFile) {
   scratch_.write("proctor.toml/x", "");
   const Result<Config> directory = load();
   ASSERT_FALSE(directory);
@@ -261,19 +261,19 @@ TEST_F(ConfigTest, ConfigThatCannotBeReadIsAUsageError) {
   EXPECT_EQ(closed.error().kind, ErrorKind::kUsage);
 }
 
-TEST_F(ConfigTest, DanglingLinkIsNotTakenForAbsence) {
+TEST_F(ConfigTest, DanglingLinkIsAnError) {
   ASSERT_EQ(symlink("nowhere", (scratch_.path() + "/proctor.toml").c_str()), 0);
   EXPECT_FALSE(load());
 }
 
-TEST_F(ConfigTest, UnknownProfile) {
+TEST_F(ConfigTest, SuggestsNearestProfile) {
   const Result<Config> near = load("[profile.nightly]\n", "", {}, "nightl");
   ASSERT_FALSE(near);
   EXPECT_EQ(near.error().what, "--profile nightl does not exist");
   EXPECT_EQ(near.error().hint, "Did you mean `nightly`?");
 }
 
-TEST_F(ConfigTest, BadLimitOptions) {
+TEST_F(ConfigTest, RejectsBadLimitOptions) {
   const auto refused = [&](const LimitOptions& limits) {
     const Result<Config> config = load("", "", limits);
     return config ? std::string("accepted") : config.error().what;
@@ -292,7 +292,7 @@ TEST_F(ConfigTest, BadLimitOptions) {
             "For no limit, use `--timeout off`.");
 }
 
-TEST_F(ConfigTest, EverySmallMistakeIsReadOrNamesItsFile) {
+TEST_F(ConfigTest, EveryMutationParsesOrNamesFile) {
   const std::string text =
       "min_version = \"0.1\"\n[run]\nbreaker = 3\n[suite.a]\nkind = \"command\"\ncommand = [\"true\"]\n"
       "timeout = \"2m\"\nenv = {A = \"b\"}\n[[override]]\nmatch = \"a/*\"\nretries = 1\n[profile.p]\ngrace = "

@@ -26,7 +26,7 @@ using testing::Pair;
 
 // ----------------------------------------------------------------------------------------------
 
-TEST_F(ConfigTest, DefaultsWithoutAnyFile) {
+TEST_F(ConfigTest, HasDefaultsWithoutAnyFile) {
   const Result<Config> config = load();
   ASSERT_TRUE(config);
   const SuiteConfig& builtin = suite(*config, "visibility");
@@ -84,7 +84,7 @@ env.A = "1"
   EXPECT_TRUE(policy.leaks_fail);
 }
 
-TEST_F(ConfigTest, ConfigFileElsewhereStartsItsSuitesThere) {
+TEST_F(ConfigTest, ConfigFileSetsDirectoryOfSuites) {
   scratch_.write("sub/other.toml", "[suite.a]\ncommand = [\"./x\"]\n");
   scratch_.write("proctor.toml", "[suite.unwanted]\ncommand = [\"./x\"]\n");
   const Result<Config> config = load_config({scratch_.path(), "sub/other.toml", "", ""}, {}, {});
@@ -94,7 +94,7 @@ TEST_F(ConfigTest, ConfigFileElsewhereStartsItsSuitesThere) {
   EXPECT_EQ(config->suites[0].suite.origin, "sub/other.toml:1");
 }
 
-TEST_F(ConfigTest, ASuiteMayStartElsewhere) {
+TEST_F(ConfigTest, SuiteCanSetDirectory) {
   const Result<Config> config = load(
       "[suite.a]\ncommand = [\"./x\"]\ndirectory = \"sub/../data\"\n"
       "[suite.b]\ncommand = [\"./x\"]\ndirectory = \"/srv\"\n",
@@ -116,7 +116,7 @@ TEST_F(ConfigTest, FilesMergeKeyByKey) {
   EXPECT_THAT(found.suite.env, ElementsAre(Pair("A", "1"), Pair("B", "2")));
 }
 
-TEST_F(ConfigTest, EnvironmentLayers) {
+TEST_F(ConfigTest, MergesEnvironmentLayers) {
   const std::string text =
       "[defaults.env]\nA = \"d\"\nB = \"d\"\nC = \"d\"\n"
       "[suite.a]\ncommand = [\"x\"]\nenv = {B = \"s\", C = \"s\"}\n[profile.p.env]\nC = \"p\"\n";
@@ -125,7 +125,7 @@ TEST_F(ConfigTest, EnvironmentLayers) {
   EXPECT_THAT(suite(*config, "a").suite.env, ElementsAre(Pair("A", "d"), Pair("B", "s"), Pair("C", "p")));
 }
 
-TEST_F(ConfigTest, TunesABuiltInSuite) {
+TEST_F(ConfigTest, OverridesSettingsOfBuiltInSuite) {
   const Result<Config> config = load("[suite.visibility]\ntimeout = \"5m\"\nlabels = [\"x\"]\n");
   ASSERT_TRUE(config) << config.error().what;
   const SuiteConfig& found = suite(*config, "visibility");
@@ -134,7 +134,7 @@ TEST_F(ConfigTest, TunesABuiltInSuite) {
 }
 
 // Every combination of the places that may set a limit, against the documented order.
-TEST_F(ConfigTest, PrecedenceInEveryCombination) {
+TEST_F(ConfigTest, AppliesDocumentedPrecedenceOfLayers) {
   constexpr int kLayers = 8;  // weakest first
   for (unsigned set = 0; set < (1u << kLayers); ++set) {
     const auto has = [&](int layer) { return (set >> layer & 1) != 0; };
@@ -195,7 +195,7 @@ TEST_F(ConfigTest, TelemetryIsReadAndBounded) {
     EXPECT_FALSE(load("[run]\ntelemetry = " + bad + "\n")) << bad;
 }
 
-TEST_F(ConfigTest, KeysOfTheMachineHaveDefaultsAndAreRead) {
+TEST_F(ConfigTest, ReadsRunKeysAndDefaults) {
   const auto embedded = load("");
   ASSERT_TRUE(embedded) << embedded.error().what;
   const RunRequest& defaults = embedded->run;
@@ -218,7 +218,7 @@ TEST_F(ConfigTest, KeysOfTheMachineHaveDefaultsAndAreRead) {
     EXPECT_FALSE(load("[run]\n" + bad + "\n")) << bad;
 }
 
-TEST_F(ConfigTest, KeysOfOptionsAreRead) {
+TEST_F(ConfigTest, ReadsRunKeysOfOptions) {
   const auto own = load(
       "[run]\njobs = 3\nexclude = [\"*slow*\"]\nknown_failures = \"known.toml\"\nhistory = \"runs.db\"\n"
       "junit = \"out/junit.xml\"\ndeadline = \"1h\"\nfail_fast = true\nstrict = true\nmin_executed = 5\n"
@@ -246,7 +246,7 @@ TEST_F(ConfigTest, KeysOfOptionsAreRead) {
   EXPECT_EQ(load("[run]\nfail_fast = false\n")->run.schedule.fail_fast, 0);
 }
 
-TEST_F(ConfigTest, AProfileHasKeysOfTheRun) {
+TEST_F(ConfigTest, ProfileOverridesRunKeys) {
   const std::string text = "[run]\njobs = 3\ndeadline = \"1h\"\n[profile.ci.run]\njobs = 1\nstrict = true\n";
   const auto plain = load(text);
   ASSERT_TRUE(plain) << plain.error().what;
@@ -259,7 +259,7 @@ TEST_F(ConfigTest, AProfileHasKeysOfTheRun) {
   EXPECT_EQ(ci->run.rules.strict, true);
 }
 
-TEST_F(ConfigTest, BadKeysOfOptionsNameFileLineValueAndWhatIsAllowed) {
+TEST_F(ConfigTest, BadRunKeysNameFileAndValue) {
   const struct {
     const char* key;
     const char* what;
@@ -280,7 +280,7 @@ TEST_F(ConfigTest, BadKeysOfOptionsNameFileLineValueAndWhatIsAllowed) {
   }
 }
 
-TEST_F(ConfigTest, AKeyInATableOfTheWrongLevelNamesItsTable) {
+TEST_F(ConfigTest, KeyInWrongTableSuggestsRightTable) {
   const auto jobs = load("[defaults]\njobs = 3\n");
   ASSERT_FALSE(jobs);
   EXPECT_THAT(jobs.error().message(), testing::HasSubstr("proctor.toml:2: unknown key `jobs` in [defaults]"));
@@ -289,7 +289,7 @@ TEST_F(ConfigTest, AKeyInATableOfTheWrongLevelNamesItsTable) {
   EXPECT_EQ(load("timeout = \"5m\"\n").error().hint, "It is a key of [defaults].");
 }
 
-TEST_F(ConfigTest, TheUsersOwnFileLeavesNoCaseOut) {
+TEST_F(ConfigTest, RejectsExclusionsInUserFile) {
   for (const std::string key : {"exclude = [\"a*\"]", "known_failures = \"known.toml\""}) {
     const auto refused = load("", "[run]\n" + key + "\n");
     ASSERT_FALSE(refused) << key;
@@ -299,7 +299,7 @@ TEST_F(ConfigTest, TheUsersOwnFileLeavesNoCaseOut) {
   EXPECT_TRUE(load("", "[run]\njobs = 2\n"));
 }
 
-TEST_F(ConfigTest, TheTableOfTheRunIsReadAlone) {
+TEST_F(ConfigTest, ReadsRunTableWithoutSuites) {
   scratch_.write("proctor.toml", "[run]\nkeep = 7\n[suite.a]\ntimeout = \"no duration\"\n");
   const std::string user = scratch_.write("home/proctor.toml", "[run]\nkeep = 3\nbreaker = 1\n");
   const ConfigOptions where{scratch_.path(), "", user, ""};
@@ -317,7 +317,7 @@ TEST_F(ConfigTest, TheTableOfTheRunIsReadAlone) {
   EXPECT_THAT(load_run_keys(*read_config_files(where)).error().hint, testing::HasSubstr("`run`"));
 }
 
-TEST_F(ConfigTest, MinVersionEqualIsFine) { EXPECT_TRUE(load("min_version = \"" PROCTOR_VERSION "\"\n")); }
+TEST_F(ConfigTest, AcceptsEqualMinVersion) { EXPECT_TRUE(load("min_version = \"" PROCTOR_VERSION "\"\n")); }
 
 TEST(UserConfigFile, FollowsTheBaseDirectorySpecification) {
   EXPECT_EQ(user_config_file("/x", "/h"), "/x/proctor/proctor.toml");
@@ -331,7 +331,7 @@ TEST(UserConfigFile, FollowsTheBaseDirectorySpecification) {
 
 // ---------------------------------------------------------------------------------------
 
-TEST_F(ConfigTest, ExamplesOfTheReferencePageAreValidAndComplete) {
+TEST_F(ConfigTest, ReferencePageExamplesAreValidAndComplete) {
   std::string page(embedded_defaults());
   page = std::regex_replace(page, std::regex("(^|\n)#: "), "$1");
   const Result<Config> config = load(page, "", {}, "ci");

@@ -83,7 +83,7 @@ echo '{"v":1,"event":"case","case":"A.Two"}' >&$PROCTOR_EVENTS_FD
   EXPECT_EQ((*cases)[1].devices, 1);
 }
 
-TEST_F(DiscoveryTest, OnlyCasesThatSaySoShareAProcess) {
+TEST_F(DiscoveryTest, OnlyBatchCasesShareProcess) {
   Suite made = ours(R"(echo '{"v":1,"event":"case","case":"A.Shares","batch":true}' >&3
 echo '{"v":1,"event":"case","case":"A.Alone"}' >&3)");
   EXPECT_EQ((*cases_of(made, 0, run_listing))[0].group, "");
@@ -122,7 +122,7 @@ TEST_F(DiscoveryTest, BadEventLinesAreNamed) {
               HasSubstr("without a name or without values"));
 }
 
-TEST_F(DiscoveryTest, EveryBadEndRefusesThePlan) {
+TEST_F(DiscoveryTest, EveryListingFailureRejectsPlan) {
   const std::string good = "echo '{\"v\":1,\"event\":\"case\",\"case\":\"A.B\"}' >&3\n";
   const Suite exits = ours(good + "echo first >&2; echo; echo 'cannot open the driver' >&2; exit 3");
   EXPECT_EQ(refusal(exits), "list the cases of suite `s` (proctor.toml:1): `" + exits.command[0] +
@@ -151,7 +151,7 @@ TEST_F(DiscoveryTest, EveryBadEndRefusesThePlan) {
   EXPECT_THAT(ended(out), HasSubstr("could not be started: exec: Exec format error"));
 }
 
-TEST_F(DiscoveryTest, RunnersOwnErrorIsPassedOn) {
+TEST_F(DiscoveryTest, ReturnsErrorOfRunner) {
   const Result<std::vector<Case>> cases = cases_of(ours(""), 0, refuse_to_run);
   ASSERT_FALSE(cases);
   EXPECT_EQ(cases.error().kind, ErrorKind::kInternal);
@@ -172,7 +172,7 @@ TEST_F(DiscoveryTest, ExtraEnvironmentAndDirectoryReachTheProgram) {
 }
 
 // The real thing: each listed test, run through its own filter, is the one test that runs.
-TEST_F(DiscoveryTest, GtestCasesRunExactlyThemselves) {
+TEST_F(DiscoveryTest, EachGtestCaseRunsOneTest) {
   Suite made = suite(&gtest_kind(), {testing_support::sample_gtest()});
   const Result<std::vector<Case>> cases = cases_of(made, 0, run_listing);
   ASSERT_TRUE(cases) << cases.error().what;
@@ -193,7 +193,7 @@ TEST_F(DiscoveryTest, GtestCasesRunExactlyThemselves) {
                                                  "s/Typed/std::int - wide.Works", "s/Typed/short.Works"));
 }
 
-TEST_F(DiscoveryTest, GtestRunsDisabledTestsWhenTheCommandSaysSo) {
+TEST_F(DiscoveryTest, GtestListsDisabledTestsOnRequest) {
   Suite made = suite(&gtest_kind(), {testing_support::sample_gtest(), "--gtest_also_run_disabled_tests"});
   const Result<std::vector<Case>> cases = cases_of(made, 0, run_listing);
   ASSERT_TRUE(cases);
@@ -210,12 +210,12 @@ TEST_F(DiscoveryTest, GtestHonoursTheFilterOfTheCommand) {
   EXPECT_THAT(refusal(made), HasSubstr("listed no case"));
 }
 
-TEST_F(DiscoveryTest, GtestListThatCannotBeReadIsRefused) {
+TEST_F(DiscoveryTest, RejectsUnreadableGtestList) {
   Suite made = suite(&gtest_kind(), {scratch_.write_script("prog", "printf 'A.\\n  B C\\n'")});
   EXPECT_THAT(refusal(made), HasSubstr("wrote a list that cannot be read: line 2 is not a test name:   B C"));
 }
 
-TEST_F(DiscoveryTest, CommandIsOneCaseAndIsNotStarted) {
+TEST_F(DiscoveryTest, CommandIsOneCaseWithoutListing) {
   Suite made = suite(&command_kind(), {"/usr/bin/env", "true"});
   made.devices = 3;
   const Result<std::vector<Case>> cases = cases_of(made, 0, refuse_to_run);
@@ -230,7 +230,7 @@ TEST_F(DiscoveryTest, CommandIsOneCaseAndIsNotStarted) {
 }
 
 // What main() prints looks like a list, or makes the list unreadable; the file has the tests and nothing else.
-TEST_F(DiscoveryTest, GtestListsInAFile) {
+TEST_F(DiscoveryTest, ReadsGtestListFromFile) {
   Suite made = suite(&gtest_kind(), {scratch_.write_script("banner", R"(
 printf '  Banner of\n    a driver.\nNo.\n  such group\nReal.\n  Test\n'
 for word; do case $word in --gtest_output=json:*) cat > "${word#*:}" <<'LIST'
@@ -248,7 +248,7 @@ esac; done
   EXPECT_EQ((*cases)[2].id, "s/In/Group.Param/0");
 }
 
-TEST_F(DiscoveryTest, GtestIsAskedWithItsDevicesAndSaysHowToAskAgain) {
+TEST_F(DiscoveryTest, ListsGtestOfDeviceSuiteWithDevices) {
   Suite made = suite(&gtest_kind(), {"./it"});
   made.backend = Backend::kXpu;
   made.devices = 2;
@@ -288,7 +288,7 @@ TEST_F(DiscoveryTest, GtestIsAskedWithItsDevicesAndSaysHowToAskAgain) {
   EXPECT_THAT(warnings_[0].text, HasSubstr("No xpu device was found here."));
 }
 
-TEST_F(DiscoveryTest, GtestSharesOneProcessByItsResultFile) {
+TEST_F(DiscoveryTest, GtestWithoutListenerSharesOneProcess) {
   Suite made = suite(&gtest_kind(), {testing_support::sample_gtest()});
   made.process = "suite";
   const Result<std::vector<Case>> cases = cases_of(made, 0, run_listing);
@@ -299,7 +299,7 @@ TEST_F(DiscoveryTest, GtestSharesOneProcessByItsResultFile) {
   EXPECT_TRUE(warnings_.empty());
 }
 
-TEST_F(DiscoveryTest, GtestWithOurListenerSharesOneProcess) {
+TEST_F(DiscoveryTest, GtestWithListenerSharesOneProcess) {
   Suite made = suite(&gtest_kind(), {testing_support::listener_gtest(), "--gtest_filter=Plain.*"});
   made.process = "suite";
   const Result<std::vector<Case>> cases = cases_of(made, 0, run_listing);
@@ -310,7 +310,7 @@ TEST_F(DiscoveryTest, GtestWithOurListenerSharesOneProcess) {
   EXPECT_TRUE(warnings_.empty());
 }
 
-TEST(PlanDigest, DependsOnTheIdsAndOnWhatLeftTestsOut) {
+TEST(PlanDigest, DependsOnIdsAndCallerFilters) {
   const auto plan_of = [](const std::vector<std::string>& ids) {
     Plan plan;
     plan.cases.resize(ids.size());
@@ -354,7 +354,7 @@ cat >&3 <<'LINES'
   }
 };
 
-TEST_F(PytestDiscoveryTest, IdsAreNodeIdsAndNamesAreThoseOfItsJunit) {
+TEST_F(PytestDiscoveryTest, IdsAreNodeIdsWithJunitNames) {
   const auto cases = cases_of(pytest(listed("t/a.py", "f[fp16-128]", "")), 3, run_listing);
   ASSERT_TRUE(cases) << cases.error().what;
   const Case& test = cases->at(0);
@@ -385,7 +385,7 @@ TEST_F(PytestDiscoveryTest, DevicesComeFromTheMarker) {
 }
 
 // A filter in the project's own files is as silent as one of the caller.
-TEST_F(PytestDiscoveryTest, WhatTheProjectLeavesOutIsSaid) {
+TEST_F(PytestDiscoveryTest, WarnsAboutFiltersInPytestOptions) {
   const auto said = [&](const std::string& options, std::vector<std::string> more = {}) {
     Suite made = pytest(R"({"v":1,"event":"options",)" + options + "}\n" + listed("t/a.py", "one", ""));
     made.command.insert(made.command.end(), more.begin(), more.end());
@@ -416,7 +416,7 @@ TEST_F(PytestDiscoveryTest, WhatTheProjectLeavesOutIsSaid) {
   EXPECT_EQ(warnings.size(), 1u) << "-m is the interpreter's";
 }
 
-TEST_F(PytestDiscoveryTest, ProcessSaysWhichCasesShareOne) {
+TEST_F(PytestDiscoveryTest, ProcessSettingGroupsCases) {
   Suite made = pytest(listed("t/a.py", "one", "") + listed("t/b.py", "two", ""));
   made.process = "file";
   const auto by_file = cases_of(made, 0, run_listing);
@@ -430,7 +430,7 @@ TEST_F(PytestDiscoveryTest, ProcessSaysWhichCasesShareOne) {
   EXPECT_EQ(all->at(0).group, all->at(1).group);
 }
 
-TEST_F(PytestDiscoveryTest, AFileThatCannotBeCollectedRefusesThePlan) {
+TEST_F(PytestDiscoveryTest, RejectsPlanWhenCollectionFails) {
   EXPECT_THAT(refusal(pytest(listed("t/a.py", "one", "") +
                              "{\"v\":1,\"event\":\"fail\",\"message\":\"t/b.py: no module named x\"}\n")),
               HasSubstr("could not collect 1 test files; it wrote: t/b.py: no module named x"));
@@ -438,7 +438,7 @@ TEST_F(PytestDiscoveryTest, AFileThatCannotBeCollectedRefusesThePlan) {
 }
 
 // It would be a line of its own in a log, and there perhaps a command.
-TEST_F(DiscoveryTest, ANameWithALineBreakIsRefused) {
+TEST_F(DiscoveryTest, RejectsNameWithLineBreak) {
   for (const char* name : {"A.One\\n::error::forged", "A.One\\r"}) {
     EXPECT_THAT(
         refusal(ours(fmt::format(R"(printf '%s\n' '{{"v":1,"event":"case","case":"{}"}}' >&3)", name))),

@@ -32,7 +32,7 @@ TEST(Exemptions, MistakesAreRefused) {
   EXPECT_THAT(refusal("[[exemt]]\n"), HasSubstr("exemt"));
 }
 
-TEST(Exemptions, AreFewOfEachBackend) {
+TEST(Exemptions, AreLimitedPerBackend) {
   std::string text;
   for (std::size_t i = 0; i < kMaxExemptions; ++i) text += entry("s.xpu/A.B" + std::to_string(i), "x");
   EXPECT_TRUE(parse_exemptions(text, "file.toml"));
@@ -42,7 +42,7 @@ TEST(Exemptions, AreFewOfEachBackend) {
   EXPECT_THAT(read.error().what, HasSubstr("more than 5 checks of backend xpu"));
 }
 
-TEST(Exemptions, OfOneBackendAreThoseOfItsChecks) {
+TEST(Exemptions, AreSelectedByBackend) {
   const auto all = parse_exemptions(entry("s.xpu/A.B", "x") + entry("s.cuda/A.B", "y"), "file.toml");
   ASSERT_TRUE(all) << all.error().what;
   const auto some = exemptions_of("cuda", *all);
@@ -51,7 +51,7 @@ TEST(Exemptions, OfOneBackendAreThoseOfItsChecks) {
 }
 
 // The file that ships is part of what this test covers.
-TEST(Exemptions, OursCanBeRead) {
+TEST(Exemptions, ShippedFileIsValid) {
   EXPECT_TRUE(load_exemptions(std::string(PROCTOR_SOURCE_DIR) + "/suites/selftest_exemptions.toml"));
 }
 

@@ -74,7 +74,7 @@ class GtestListenerTest : public testing::Test {
   ScratchDirectory scratch_;
 };
 
-TEST_F(GtestListenerTest, ListingAnnouncesItAndNothingElse) {
+TEST_F(GtestListenerTest, ListingWritesOnlyAnnouncement) {
   const auto out =
       run_listing({.argv = {listener_gtest(), "--gtest_list_tests"}, .directory = scratch_.path()});
   ASSERT_TRUE(out);
@@ -92,7 +92,7 @@ TEST_F(GtestListenerTest, IsSilentWithoutADescriptor) {
   }
 }
 
-TEST_F(GtestListenerTest, EachCaseHasItsResult) {
+TEST_F(GtestListenerTest, ReportsResultOfEachCase) {
   const auto cases = told("Plain.Passes:Plain.Skips:Plain.FailsTwice:Of/*");
   ASSERT_EQ(cases.size(), 5u);
   EXPECT_EQ(cases.at("Plain.Passes").result, "pass");
@@ -104,7 +104,7 @@ TEST_F(GtestListenerTest, EachCaseHasItsResult) {
   EXPECT_THAT(failed.failures, ElementsAre(HasSubstr("first"), HasSubstr("second")));
 }
 
-TEST_F(GtestListenerTest, AFailureHasItsPlace) {
+TEST_F(GtestListenerTest, FailureHasFileAndLine) {
   int failures = 0;
   for (const auto& event : events("Plain.FailsTwice")) {
     if (event.value("event", "") != "fail") continue;
@@ -125,14 +125,14 @@ TEST_F(GtestListenerTest, AnyBytesAreEscaped) {
                                      "\\xc0\\xaf \\xf5 \\xe2\\x82"));
 }
 
-TEST_F(GtestListenerTest, LongMessagesAreCutAndManyAreBounded) {
+TEST_F(GtestListenerTest, LimitsMessageLengthAndCount) {
   const auto cases = told("Plain.SaysMuch:Plain.FailsOften");
   EXPECT_GT(cases.at("Plain.SaysMuch").failures.at(0).size(), 1000u);
   EXPECT_EQ(cases.at("Plain.FailsOften").failures.size(), 1000u);
   EXPECT_EQ(cases.at("Plain.FailsOften").result, "fail");
 }
 
-TEST_F(GtestListenerTest, OnlyTheProcessItselfTells) {
+TEST_F(GtestListenerTest, OnlyOriginalProcessWritesEvents) {
   const auto cases = told("Death.*");
   ASSERT_EQ(cases.size(), 4u);
   for (const auto& [name, said] : cases) EXPECT_EQ(said.result, "pass") << name;
@@ -140,7 +140,7 @@ TEST_F(GtestListenerTest, OnlyTheProcessItselfTells) {
               ElementsAre(HasSubstr("in a thread")));
 }
 
-TEST_F(GtestListenerTest, FailuresAroundTestsBelongToThem) {
+TEST_F(GtestListenerTest, SetupAndTeardownFailuresBelongToTests) {
   const auto cases = told("SetUpFails.*:TearDownFails.*:Zuletzt.*");
   for (const char* name : {"SetUpFails.One", "SetUpFails.Two"}) {
     EXPECT_EQ(cases.at(name).result, "fail");
@@ -152,7 +152,7 @@ TEST_F(GtestListenerTest, FailuresAroundTestsBelongToThem) {
   EXPECT_EQ(cases.at("Zuletzt.Passes").result, "pass");
 }
 
-TEST_F(GtestListenerTest, FailuresAroundTheProgramBelongToItsCases) {
+TEST_F(GtestListenerTest, EnvironmentFailuresBelongToCases) {
   const std::string both = "Plain.Passes:Zuletzt.Passes";
   for (const char* how : {"fatal", "nonfatal"}) {
     const auto cases = told(both, how);

@@ -3,7 +3,7 @@
 // known_failures_check.h's. A predicted failure was never measured: its pass stays a pass, with a warning.
 //
 //   [[known_failure]]
-//   case     = "visibility.xpu/MaskRow.*"          # glob over the id, or a list of them
+//   case     = "visibility.xpu/AffinityMask.*"          # glob over the id, or a list of them
 //   outcome  = "fail"                              # optional, this is the default
 //   reason   = "driver_crash:*"                    # glob over the reason
 //   backend  = "xpu"                               # optional

@@ -68,7 +68,7 @@ struct Row {
 
 class KnownFailuresCheckTest : public testing::TestWithParam<Row> {};
 
-TEST_P(KnownFailuresCheckTest, IsFound) {
+TEST_P(KnownFailuresCheckTest, ReportsBadEntry) {
   const Row& row = GetParam();
   EXPECT_THAT(findings(entry(row.key, row.value), {.planned = planned()}),
               ElementsAre("known.toml:1: " + std::string(row.finding)));
@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
             "it, by `memory.xpu/*.?`; name its cases"}),
     [](const auto& row) { return row.param.name; });
 
-TEST(KnownFailuresCheck, TheLastDayAndTheNinetiethAreGood) {
+TEST(KnownFailuresCheck, AcceptsLastDayAndNinetiethDay) {
   EXPECT_THAT(findings(entry("expires", "2026-11-23")), IsEmpty());
   EXPECT_THAT(findings(entry("expires", "2027-01-30")), IsEmpty());
   EXPECT_THAT(findings(entry("added", "2026-11-23")), IsEmpty());
@@ -132,18 +132,18 @@ TEST(KnownFailuresCheck, ABroadEntryMayMatchMany) {
   EXPECT_THAT(findings(entry("case", "\"memory.xpu/Copy.*\"")), IsEmpty()) << "nobody knows how many";
 }
 
-TEST(KnownFailuresCheck, APatternThatCoversAnySuiteNeedsNoPlan) {
+TEST(KnownFailuresCheck, RejectsSuiteWidePatternWithoutPlan) {
   for (const char* glob : {"*", "memory*", "memory.*", "memory.xpu/*", "*/*", "*.xpu/*", "memory.xpu/**"})
     EXPECT_EQ(findings(entry("case", "\"" + std::string(glob) + "\"")).size(), 1u) << glob;
   for (const char* glob : {"memory.xpu/Copy.*", "*Copy*", "app/tests/*", "*::test", "memory", "memory.xpu/"})
     EXPECT_THAT(findings(entry("case", "\"" + std::string(glob) + "\"")), IsEmpty()) << glob;
 }
 
-TEST(KnownFailuresCheck, TheOneCaseOfASuiteMayBeKnown) {
+TEST(KnownFailuresCheck, AcceptsOnlyCaseOfSuite) {
   EXPECT_THAT(findings(entry("case", "\"app/*::test\""), {.planned = planned()}), IsEmpty());
 }
 
-TEST(KnownFailuresCheck, TheFirstEntryOverTheCapIsNamed) {
+TEST(KnownFailuresCheck, NamesFirstEntryOverLimit) {
   EXPECT_THAT(findings(entry() + entry() + entry(), {.max = 1}),
               ElementsAre("known.toml:8: over_cap: the list has 3 known failures, at most 1 are allowed"));
   EXPECT_THAT(findings(entry(), {.max = 0}),
@@ -159,7 +159,7 @@ PastEnd past(Outcome outcome, const std::string& reason, int days_ago, const std
           .verdict = {outcome, reason_in_words(reason)}};
 }
 
-TEST(KnownFailuresCheck, AnEntryIsHitOrStale) {
+TEST(KnownFailuresCheck, ReportsEntryWithoutRecentHit) {
   const std::string old = entry("added", "2026-10-01");
   const std::string stale =
       "known.toml:1: not_hit: known failure `memory.xpu/Copy.A` matched no failure in the 14 days before "
@@ -185,7 +185,7 @@ TEST(KnownFailuresCheck, PredictedFailureNeedsNoHit) {
   EXPECT_EQ(findings(entry("owner", "") + "predicted = true\n").size(), 1u) << "all else is asked";
 }
 
-TEST(KnownFailuresCheck, AnExpectedFailureThatPassedIsNamed) {
+TEST(KnownFailuresCheck, ReportsEntryThatPassed) {
   const std::string passed =
       "known.toml:1: passed: known failure `memory.xpu/Copy.A` passed: memory.xpu/Copy.A did on 2026-11-21; "
       "remove "
@@ -205,7 +205,7 @@ TEST(KnownFailuresCheck, AnExpectedFailureThatPassedIsNamed) {
       << "one place says nothing about another";
 }
 
-TEST(KnownFailuresCheck, APassOnAnotherModelIsNotItsOwn) {
+TEST(KnownFailuresCheck, IgnoresPassOnOtherModel) {
   const std::string list = entry("case", "\"memory.xpu/Copy.A\"\ndevice = \"*B580*\"");
   PastEnd end = past(Outcome::kXpass, "", 1);
   end.models = {"Arc A770"};
@@ -215,7 +215,7 @@ TEST(KnownFailuresCheck, APassOnAnotherModelIsNotItsOwn) {
 }
 
 // On the day on which their newest entry was added.
-TEST(KnownFailuresCheck, OurOwnListsAreGood) {
+TEST(KnownFailuresCheck, ShippedListsHaveNoFindings) {
   int lists = 0;
   for (const auto& file : std::filesystem::recursive_directory_iterator(PROCTOR_SOURCE_DIR "/suites")) {
     const std::string name = file.path().filename().string();
@@ -230,7 +230,7 @@ TEST(KnownFailuresCheck, OurOwnListsAreGood) {
   EXPECT_EQ(lists, 2);
 }
 
-TEST(KnownFailuresCheck, DaysLeftInWords) {
+TEST(KnownFailuresCheck, FormatsDaysLeft) {
   const KnownFailure known = list_in(entry()).entries().at(0);
   EXPECT_EQ(days_left_text(known, 2026y / 11 / 23), "31 days left");
   EXPECT_EQ(days_left_text(known, 2026y / 12 / 23), "1 day left");

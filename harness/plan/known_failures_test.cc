@@ -16,7 +16,7 @@ constexpr Day kToday = 2026y / 11 / 21;
 
 constexpr const char* kList = R"(
 [[known_failure]]
-case = "visibility.xpu/MaskRow.*"
+case = "visibility.xpu/AffinityMask.*"
 reason = "driver_crash:*"
 driver = "xpu.driver"
 versions = ">=22.43, <22.44"
@@ -70,9 +70,9 @@ TEST(KnownFailures, ReadsEveryKey) {
   EXPECT_EQ(list.entries()[1].outcome, Outcome::kTimeout);
 }
 
-TEST(KnownFailures, HoldsOnlyOnItsDriver) {
+TEST(KnownFailures, AppliesOnlyToNamedDriver) {
   const KnownFailures list = parsed(kList);
-  const std::string id = "visibility.xpu/MaskRow.3_x";
+  const std::string id = "visibility.xpu/AffinityMask.3_x";
   EXPECT_TRUE(list.match(id, kHere, kToday));
   EXPECT_FALSE(list.match(id, driver("xpu.driver", "22.44.1"), kToday));
   EXPECT_FALSE(list.match(id, driver("xpu.driver", "22.9"), kToday));
@@ -82,9 +82,9 @@ TEST(KnownFailures, HoldsOnlyOnItsDriver) {
   EXPECT_FALSE(list.match("visibility.xpu/Device.X", kHere, kToday));
 }
 
-TEST(KnownFailures, HoldsOnlyOnItsDevicesAndBackend) {
+TEST(KnownFailures, AppliesOnlyToNamedDevicesAndBackend) {
   const KnownFailures list = parsed(kList);
-  const std::string id = "visibility.xpu/MaskRow.3_x";
+  const std::string id = "visibility.xpu/AffinityMask.3_x";
   const auto holds_on = [&](const std::vector<std::string>& models, const std::string& backend = "xpu") {
     Surroundings where = kHere;
     where.models = models;
@@ -98,7 +98,7 @@ TEST(KnownFailures, HoldsOnlyOnItsDevicesAndBackend) {
   EXPECT_FALSE(holds_on({"Intel Arc B580 Graphics"}, "cuda"));
 }
 
-TEST(KnownFailures, ACaseMayBeAListAndAnIssueIsASource) {
+TEST(KnownFailures, AcceptsCaseListAndIssueSource) {
   const KnownFailures list = parsed(
       "[[known_failure]]\ncase = [\"a/x\", \"a/y*\", \"a/z\"]\nreason = \"\"\nissue = \"i\"\nexpires = "
       "2027-01-01\n");
@@ -121,21 +121,21 @@ TEST(KnownFailures, LastDayStillCounts) {
   EXPECT_FALSE(list.match("other/x", {}, 2026y / 11 / 21));
 }
 
-TEST(KnownFailures, WarnsOfWhatNoLongerCounts) {
+TEST(KnownFailures, WarnsAboutUnusedAndExpiredEntries) {
   const KnownFailures list = parsed(kList);
   const std::vector<Warning> warnings = list.warnings({"other/x"}, kToday);
   ASSERT_EQ(warnings.size(), 2u);
   EXPECT_EQ(warnings[0].code, WarningCode::kKnownFailureUnused);
   EXPECT_EQ(warnings[0].text,
-            "known.toml:2: known failure `visibility.xpu/MaskRow.*` matches no planned case");
+            "known.toml:2: known failure `visibility.xpu/AffinityMask.*` matches no planned case");
   EXPECT_EQ(warnings[1].code, WarningCode::kKnownFailureExpired);
   EXPECT_EQ(warnings[1].text,
             "known.toml:17: known failure `other/*` expired on 2026-11-20 and no longer counts");
-  EXPECT_TRUE(list.warnings({"other/x", "visibility.xpu/MaskRow.1"}, 2026y / 1 / 1).empty());
+  EXPECT_TRUE(list.warnings({"other/x", "visibility.xpu/AffinityMask.1"}, 2026y / 1 / 1).empty());
 }
 
 // Every outcome, with the expected reason and with another one, against an expected fail(driver_crash:*).
-TEST(KnownFailures, VerdictOfEveryOutcome) {
+TEST(KnownFailures, MapsEveryOutcomeToVerdict) {
   KnownFailure known;
   known.outcome = Outcome::kFail;
   known.reason_glob = "driver_crash:*";
@@ -270,7 +270,7 @@ TEST(KnownFailures, MissingFileIsAUsageError) {
   EXPECT_THAT(list.error().what, HasSubstr("read no/such/list.toml: No such file"));
 }
 
-TEST(KnownFailures, EverySmallMistakeIsReadOrHasItsLine) {
+TEST(KnownFailures, EveryMutationParsesOrNamesLine) {
   testing_support::for_each_mutation(kList, ".[]=\"\n", [](const std::string& mutant) {
     const auto list = parse_known_failures(mutant, "known.toml");
     if (list) return;

@@ -31,7 +31,7 @@ std::string refusal(const OpaqueCommand& options) {
   return plan ? "accepted" : plan.error().what;
 }
 
-TEST(PlanOpaque, OneCaseThatIsTheCommandAsTyped) {
+TEST(PlanOpaque, MakesOneCaseOfCommand) {
   const auto plan = plan_opaque(command(), choose);
   ASSERT_TRUE(plan);
   ASSERT_EQ(plan->cases.size(), 1u);
@@ -41,7 +41,7 @@ TEST(PlanOpaque, OneCaseThatIsTheCommandAsTyped) {
   EXPECT_EQ(plan->suites[0].directory, "/somewhere");
 }
 
-TEST(PlanOpaque, NoTimeLimitThatNobodyAskedForAndAStallLimit) {
+TEST(PlanOpaque, HasStallLimitButNoTimeLimit) {
   const auto plan = plan_opaque(command(), choose);
   ASSERT_TRUE(plan);
   const CasePolicy& policy = plan->cases[0].policy;
@@ -51,7 +51,7 @@ TEST(PlanOpaque, NoTimeLimitThatNobodyAskedForAndAStallLimit) {
   EXPECT_EQ(policy.retries, 0);
 }
 
-TEST(PlanOpaque, AServerMayBeSilent) {
+TEST(PlanOpaque, ServerHasNoStallLimit) {
   OpaqueCommand options = command();
   options.is_server = true;
   EXPECT_FALSE(plan_opaque(options, choose)->cases[0].policy.stall);
@@ -59,7 +59,7 @@ TEST(PlanOpaque, AServerMayBeSilent) {
   EXPECT_EQ(plan_opaque(options, choose)->cases[0].policy.stall, Milliseconds(5 * 60'000));
 }
 
-TEST(PlanOpaque, LimitsAsTyped) {
+TEST(PlanOpaque, AppliesLimitsFromOptions) {
   OpaqueCommand options = command();
   options.limits.timeout = "2m";
   options.limits.grace = "1s";
@@ -85,7 +85,7 @@ struct DeviceRow {
   int devices;
 };
 
-TEST(PlanOpaque, DevicesAndTheirBackend) {
+TEST(PlanOpaque, ChoosesBackendAndDeviceCount) {
   for (const DeviceRow& row : {DeviceRow{{}, std::nullopt, Backend::kNone, 0},
                                {{}, 0, Backend::kNone, 0},
                                {{}, 2, Backend::kXpu, 2},
@@ -100,7 +100,7 @@ TEST(PlanOpaque, DevicesAndTheirBackend) {
   }
 }
 
-TEST(PlanOpaque, TheMaskIsByUuidUnlessItIsTyped) {
+TEST(PlanOpaque, UsesUuidMaskByDefault) {
   OpaqueCommand options = command("cuda");
   EXPECT_EQ(plan_opaque(options, choose)->suites[0].mask, "uuid");
   options.selection.mask = "index";
@@ -113,7 +113,7 @@ TEST(PlanOpaque, TheMaskIsByUuidUnlessItIsTyped) {
   EXPECT_THAT(refusal(options), HasSubstr("only numbers"));
 }
 
-TEST(PlanOpaque, RefusesWhatContradictsItself) {
+TEST(PlanOpaque, RejectsContradictoryOptions) {
   EXPECT_THAT(refusal(command({}, -1)), HasSubstr("must not be negative"));
   EXPECT_THAT(refusal(command("none", 1)), HasSubstr("--backend none"));
   EXPECT_THAT(refusal(command("all")), HasSubstr("--backend all"));

@@ -91,7 +91,7 @@ std::string with(std::string text, const std::string& from, const std::string& t
 }
 
 // What comes back is written as the same text, so nothing was lost; the members are looked at in the text.
-TEST(PlanFile, ComesBackWhole) {
+TEST(PlanFile, SurvivesRoundTrip) {
   const std::string text = text_of(full());
   const auto back = parse_plan_file(text, "plan.json", kPlanHere);
   ASSERT_TRUE(back) << back.error().what;
@@ -117,7 +117,7 @@ TEST(PlanFile, ComesBackWhole) {
   for (const char* none : {": \"\"", ": 0", ": []", ": {}"}) EXPECT_THAT(text, Not(HasSubstr(none)));
 }
 
-TEST(PlanFile, MeansTheSameOnAMachineWithOtherDirectories) {
+TEST(PlanFile, AdaptsToDirectoriesOfOtherMachine) {
   const std::string text = text_of(full());
   EXPECT_THAT(text, Not(HasSubstr("/opt/proctor")));
   EXPECT_THAT(text, HasSubstr("/home/u/repository"));
@@ -132,7 +132,7 @@ TEST(PlanFile, MeansTheSameOnAMachineWithOtherDirectories) {
 }
 
 // Some path in it may be a directory of the machine that reads it; it is still the same plan.
-TEST(PlanFile, ItsDigestDoesNotDependOnWhoReadsIt) {
+TEST(PlanFile, DigestIsIndependentOfReader) {
   const std::string text = text_of(full());
   const PlanDirectories elsewhere{
       .start = "/home/u/repository", .programs = "/x", .shared = "/usr/share/proctor"};
@@ -151,7 +151,7 @@ TEST(PlanFile, ItsDigestDoesNotDependOnWhoReadsIt) {
 }
 
 // A container's job may start there. Every path is below it, so the directory alone has a name.
-TEST(PlanFile, TheRootDirectoryIsADirectoryToo) {
+TEST(PlanFile, AcceptsRootAsStartDirectory) {
   const PlanDirectories root{.start = "/", .programs = "/usr/bin", .shared = "/usr/share/proctor"};
   const auto in_root = parse_plan_file(text_of(full()), "plan.json", root);
   ASSERT_TRUE(in_root) << in_root.error().what;
@@ -168,7 +168,7 @@ TEST(PlanFile, TheRootDirectoryIsADirectoryToo) {
   EXPECT_EQ(there->plan.suites[0].command, made.plan.suites[0].command);
 }
 
-TEST(PlanFile, ADirectoryThatThisMachineDoesNotHaveIsNamed) {
+TEST(PlanFile, ReportsDirectoryMissingOnMachine) {
   PlanDirectories without = kPlanHere;
   without.shared.clear();
   const auto file = parse_plan_file(text_of(full()), "plan.json", without);
@@ -177,7 +177,7 @@ TEST(PlanFile, ADirectoryThatThisMachineDoesNotHaveIsNamed) {
   EXPECT_THAT(file.error().what, HasSubstr("`${PROCTOR_SHARED}/pytest:/x:"));
 }
 
-TEST(PlanFile, WhatWasChangedOrIsNewerIsRefused) {
+TEST(PlanFile, RejectsChangedOrNewerFile) {
   const std::string text = text_of(full());
   EXPECT_THAT(refusal(with(text, "\"timeout_ms\": 5", "\"timeout_ms\": 6")),
               HasSubstr("changed after it was made"));
@@ -194,7 +194,7 @@ TEST(PlanFile, WhatWasChangedOrIsNewerIsRefused) {
 }
 
 // As the configuration refuses it: a driver would ignore it in silence.
-TEST(PlanFile, AHierarchyThatIsNoneIsRefused) {
+TEST(PlanFile, RejectsInvalidHierarchy) {
   PlanFile file = full();
   file.plan.suites[0].hierarchy = "flat";
   EXPECT_TRUE(parse_plan_file(text_of(file), "plan.json", kPlanHere));
@@ -202,7 +202,7 @@ TEST(PlanFile, AHierarchyThatIsNoneIsRefused) {
   EXPECT_THAT(refusal(text_of(file)), HasSubstr("sideways"));
 }
 
-TEST(PlanFile, KeepsWhatALeakIs) {
+TEST(PlanFile, KeepsLeakPolicy) {
   PlanFile file = full();
   file.plan.cases[0].policy.leaks_fail = true;
   const auto read = parse_plan_file(text_of(file), "plan.json", kPlanHere);
@@ -211,7 +211,7 @@ TEST(PlanFile, KeepsWhatALeakIs) {
   EXPECT_FALSE(read->plan.suites[0].policy.leaks_fail);
 }
 
-TEST(PlanFile, TheDigestIsOfTheContentAndNotOfItsLayout) {
+TEST(PlanFile, DigestIgnoresLayout) {
   std::string text = text_of(full());
   std::erase(text, '\n');
   EXPECT_TRUE(parse_plan_file(text, "plan.json", kPlanHere));
@@ -220,7 +220,7 @@ TEST(PlanFile, TheDigestIsOfTheContentAndNotOfItsLayout) {
   EXPECT_NE(*plan_file_digest(other, kPlanHere), *plan_file_digest(full(), kPlanHere));
 }
 
-TEST(PlanFile, WhatCannotBeReadBackIsNotWritten) {
+TEST(PlanFile, RejectsContentThatCannotBeReadBack) {
   PlanFile file = full();
   file.plan.cases[0].argv.emplace_back("\xff");
   EXPECT_FALSE(plan_file_text(file, kPlanHere));

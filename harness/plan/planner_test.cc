@@ -64,7 +64,7 @@ class PlannerTest : public testing::Test {
   ScratchDirectory scratch_;
 };
 
-TEST_F(PlannerTest, ASuiteWithoutCasesIsAMistakeUnlessItMayBeEmpty) {
+TEST_F(PlannerTest, RejectsSuiteWithoutCasesByDefault) {
   const std::string toml = "[suite.a]\nkind = \"gtest\"\ncommand = [\"" + testing_support::sample_gtest() +
                            "\", \"--gtest_filter=Nothing.*\"]\n";
   const auto refused = plan(toml);
@@ -77,7 +77,7 @@ TEST_F(PlannerTest, ASuiteWithoutCasesIsAMistakeUnlessItMayBeEmpty) {
   EXPECT_TRUE(empty->plan.cases.empty());
 }
 
-TEST_F(PlannerTest, SuitesOfEveryKindInOnePlan) {
+TEST_F(PlannerTest, PlansSuitesOfEveryKindTogether) {
   SelectionOptions options;
   options.suites = {"visibility", "unit", "smoke"};
   options.filters = {"Plain.*", "A.*", "smoke/*"};
@@ -127,7 +127,7 @@ TEST_F(PlannerTest, GtestCasesDoNotInheritSharding) {
 }
 
 // What of a caller's environment would leave tests out is not passed on, and said.
-TEST_F(PlannerTest, FiltersOfTheCallerAreNamed) {
+TEST_F(PlannerTest, WarnsAboutFiltersOfCaller) {
   caller_ = {{"GTEST_FILTER", "Plain.Passes"},
              {"TESTBRIDGE_TEST_ONLY", "None.*"},
              {"GTEST_COLOR", "yes"},
@@ -145,7 +145,7 @@ TEST_F(PlannerTest, FiltersOfTheCallerAreNamed) {
 }
 
 // In the environment of the suite itself there is no other one to fall back on.
-TEST_F(PlannerTest, FiltersInTheEnvironmentOfASuiteAreRefused) {
+TEST_F(PlannerTest, RejectsFiltersInSuiteEnvironment) {
   const std::pair<std::string, std::string> rows[] = {
       {"GTEST_FILTER=Plain.*", "Use --filter, or --gtest_filter in its command."},
       {"TESTBRIDGE_TEST_ONLY=Plain.*", "Use --filter, or --gtest_filter in its command."},
@@ -173,7 +173,7 @@ TEST_F(PlannerTest, FiltersInTheEnvironmentOfASuiteAreRefused) {
 }
 
 // Options of pytest may hold what a suite needs, so they are passed on: as part of the plan, with a warning.
-TEST_F(PlannerTest, OptionsOfTheCallerBelongToThePlan) {
+TEST_F(PlannerTest, CallerPytestFiltersBecomePartOfPlan) {
   const auto plan_with = [&](const std::map<std::string, std::string>& caller, const std::string& env = "") {
     caller_ = caller;
     const std::string pytest = scratch_.write_script(
@@ -210,7 +210,7 @@ TEST_F(PlannerTest, OptionsOfTheCallerBelongToThePlan) {
   EXPECT_EQ(refused.error().hint, "Use --filter, or write the options into its command.");
 }
 
-TEST_F(PlannerTest, OneProcessForAllCasesOfAProgramThatTellsOfThem) {
+TEST_F(PlannerTest, GtestSuiteRunsInOneProcess) {
   const std::string toml = "[suite.unit]\nprocess = \"suite\"\ncommand = [\"";
   const Result<PlanOutcome> told = plan(toml + testing_support::listener_gtest() + "\"]\n");
   ASSERT_TRUE(told) << told.error().what;
@@ -229,7 +229,7 @@ TEST_F(PlannerTest, OneProcessForAllCasesOfAProgramThatTellsOfThem) {
   EXPECT_TRUE(untold->warnings.empty());
 }
 
-TEST_F(PlannerTest, TheKeyExcludeIsNamedIfItTakesAllCases) {
+TEST_F(PlannerTest, NamesExcludeKeyThatRemovesAllCases) {
   const std::string toml = gtest_suite("unit") + "[run]\nexclude = [\"unit/*\"]\n";
   const auto refused = plan(toml);
   ASSERT_FALSE(refused);
@@ -243,7 +243,7 @@ TEST_F(PlannerTest, TheKeyExcludeIsNamedIfItTakesAllCases) {
   EXPECT_TRUE(plan(toml, typed));
 }
 
-TEST_F(PlannerTest, APatternOfTheKeyExcludeWithoutACaseIsWarnedOf) {
+TEST_F(PlannerTest, WarnsAboutUnusedExcludePattern) {
   const auto outcome = plan(gtest_suite("unit") + "[run]\nexclude = [\"unit/Gone.*\"]\n");
   ASSERT_TRUE(outcome) << outcome.error().what;
   ASSERT_EQ(outcome->warnings.size(), 1u);
@@ -278,7 +278,7 @@ TEST_F(PlannerTest, ReplacedAndUnusedOverridesAreWarnings) {
               "the profile replaces `retries` of the override for `a/*` (proctor.toml:3)");
 }
 
-TEST_F(PlannerTest, OverrideForASuiteThatWasNotAskedForIsNoWarning) {
+TEST_F(PlannerTest, IgnoresOverrideForUnselectedSuite) {
   SelectionOptions options;
   options.suites = {"a"};
   std::string toml = "[suite.a]\ncommand = [\"true\"]\n[suite.b]\ncommand = [\"true\"]\n";
@@ -291,7 +291,7 @@ TEST_F(PlannerTest, OverrideForASuiteThatWasNotAskedForIsNoWarning) {
                                               "proctor.toml:15: override for `c/*` matches no case"));
 }
 
-TEST_F(PlannerTest, SkippedCasesArePlannedAndUnusedSkipsAreWarnings) {
+TEST_F(PlannerTest, WarnsAboutUnusedAndExpiredSkips) {
   const std::string rest = "reason = \"why\"\nowner = \"jane\"\nexpires = ";
   std::string toml = gtest_suite("unit") + "[suite.b]\ncommand = [\"true\"]\n";
   for (const char* match : {"unit/Plain.P*", "unit/Gone*", "b/*", "c/*"})
@@ -329,7 +329,7 @@ TEST_F(PlannerTest, OnlyPytestHasFilesAndMarkers) {
       "plan suite `a` (proctor.toml:1): gpus = \"marker:...\" with kind \"command\" is not supported yet");
 }
 
-TEST_F(PlannerTest, PytestFindsThePluginBesideWhatItFoundBefore) {
+TEST_F(PlannerTest, PrependsPluginToPythonPath) {
   const char* list =
       "echo "
       "'{\"v\":1,\"event\":\"case\",\"case\":\"t\",\"file\":\"t.py\",\"name\":\"'$PYTHONPATH'\",\"markers\":{"
@@ -348,7 +348,7 @@ TEST_F(PlannerTest, PytestFindsThePluginBesideWhatItFoundBefore) {
   EXPECT_EQ(configured->plan.cases.at(0).name, "/plugin:/suites");
 }
 
-TEST_F(PlannerTest, OnlyACommandSkipsByItsExitCode) {
+TEST_F(PlannerTest, AcceptsSkipCodeOnlyForCommand) {
   const auto outcome = plan("[suite.a]\nkind = \"gtest\"\nskip_code = 77\ncommand = [\"true\"]\n");
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().what,
@@ -367,7 +367,7 @@ TEST_F(PlannerTest, BenchmarksInOneProcessAreRefused) {
       "plan suite `a` (proctor.toml:1): process = \"suite\" with kind \"benchmark\" is not supported yet");
 }
 
-TEST_F(PlannerTest, UnsupportedSuiteThatWasNotAskedForDoesNotMatter) {
+TEST_F(PlannerTest, IgnoresUnsupportedUnselectedSuite) {
   SelectionOptions options;
   options.suites = {"b"};
   EXPECT_TRUE(
@@ -383,14 +383,14 @@ TEST_F(PlannerTest, MissingExecutableNamesSuiteAndPlace) {
               HasSubstr("Suite `a` (proctor.toml:1) cannot start: `./nowhere` does not exist"));
 }
 
-TEST_F(PlannerTest, PathOfTheSuiteIsTheOneThatCounts) {
+TEST_F(PlannerTest, SearchesPathOfSuite) {
   scratch_.write_script("own/tool", "");
   EXPECT_TRUE(plan("[suite.a]\ncommand = [\"tool\"]\nenv.PATH = \"" + scratch_.path() + "/own\"\n"));
   EXPECT_FALSE(plan("[suite.a]\ncommand = [\"tool\"]\n"));
 }
 
 // One red case of its name, with the program's words; the others are there as ever.
-TEST_F(PlannerTest, ASuiteThatCannotBeListedIsOneCase) {
+TEST_F(PlannerTest, UnlistedSuiteBecomesOneCase) {
   const std::string broken = "[suite.broken]\nkind = \"gtest\"\ncommand = [\"" +
                              scratch_.write_script("broken", "echo no such library >&2; exit 3") +
                              "\"]\n[suite.fine]\nkind = \"command\"\ncommand = [\"true\"]\n";
@@ -412,7 +412,7 @@ TEST_F(PlannerTest, ASuiteThatCannotBeListedIsOneCase) {
 }
 
 // A dashboard knows a test by this name, whichever suites ran that day.
-TEST_F(PlannerTest, AJunitNameDependsOnTheConfigurationAndNotOnWhatElseRuns) {
+TEST_F(PlannerTest, JunitNameIsIndependentOfOtherSuites) {
   const auto names = [&](const std::string& toml, const SelectionOptions& options) {
     std::map<std::string, std::pair<std::string, std::string>> found;
     const Result<PlanOutcome> outcome = plan(toml, options);
@@ -457,7 +457,7 @@ TEST_F(PlannerTest, AJunitNameDependsOnTheConfigurationAndNotOnWhatElseRuns) {
   EXPECT_THAT(wrong.error().what, HasSubstr("junit_classname"));
 }
 
-TEST(JunitNames, APairThatAFrameworkRepeatsHasTheIdOfTheCase) {
+TEST(JunitNames, DuplicateNamesIncludeCaseId) {
   SuiteConfig suite;
   suite.suite.name = "a";
   suite.suite.kind = &gtest_kind();

@@ -61,7 +61,7 @@ class RecogniseTest : public testing::Test {
   std::vector<std::string> asked_;
 };
 
-TEST_F(RecogniseTest, RealGtestProgram) {
+TEST_F(RecogniseTest, RecognisesGtestProgram) {
   const Recognition found = recognised({testing_support::sample_gtest()}, run_listing);
   EXPECT_EQ(found.kind, &gtest_kind());
   EXPECT_EQ(found.reason, "lists GoogleTest tests");
@@ -69,7 +69,7 @@ TEST_F(RecogniseTest, RealGtestProgram) {
 }
 
 // This test program contains both options, as literals; it speaks only GoogleTest's.
-TEST_F(RecogniseTest, GtestProgramThatMerelyContainsOurOption) {
+TEST_F(RecogniseTest, IgnoresProctorOptionInsideGtestProgram) {
   const Recognition found =
       recognised({std::filesystem::read_symlink("/proc/self/exe").string()}, run_listing);
   EXPECT_EQ(found.kind, &gtest_kind());
@@ -78,7 +78,7 @@ TEST_F(RecogniseTest, GtestProgramThatMerelyContainsOurOption) {
 }
 
 // Asked to list, it would start the command behind its `--`.
-TEST_F(RecogniseTest, WhatStartsOthersIsNeverAsked) {
+TEST_F(RecogniseTest, DoesNotStartLaunchers) {
   const Recognition found =
       recognised({elf("--proctor-list gtest_list_tests --list-tests " + launcher_mark()), "run", "--", "rm"},
                  refuse_to_run);
@@ -86,7 +86,7 @@ TEST_F(RecogniseTest, WhatStartsOthersIsNeverAsked) {
   EXPECT_EQ(found.reason, "judged by its exit code");
 }
 
-TEST_F(RecogniseTest, ProctorProgramMadeWithGtest) {
+TEST_F(RecogniseTest, RecognisesProctorProgramUsingGtest) {
   ListOutput out;
   out.exit_code = 0;
   out.event_lines = {R"({"v":1,"event":"case","case":"A.B"})"};
@@ -95,7 +95,7 @@ TEST_F(RecogniseTest, ProctorProgramMadeWithGtest) {
   EXPECT_THAT(asked_, testing::ElementsAre("--proctor-list", "--gtest_list_tests"));
 }
 
-TEST_F(RecogniseTest, ScriptIsACommandAndIsNotStarted) {
+TEST_F(RecogniseTest, ScriptIsCommandAndIsNotStarted) {
   const Recognition found =
       recognised({scratch_.write_script("x", "# --proctor-list gtest_list_tests\n")}, refuse_to_run);
   EXPECT_EQ(found.kind, &command_kind());
@@ -105,7 +105,7 @@ TEST_F(RecogniseTest, OrdinaryExecutableIsNotStarted) {
   EXPECT_EQ(recognised({"/bin/true"}, refuse_to_run).kind, &command_kind());
 }
 
-TEST_F(RecogniseTest, MarkersAreFoundWhereverTheyStand) {
+TEST_F(RecogniseTest, FindsMarkersAtAnyOffset) {
   const std::string marker = "--proctor-list";
   for (std::size_t at :
        {std::size_t{0}, std::size_t{1} << 20, (std::size_t{1} << 20) - 10, (std::size_t{1} << 20) - 18,
@@ -115,7 +115,7 @@ TEST_F(RecogniseTest, MarkersAreFoundWhereverTheyStand) {
   EXPECT_EQ(recognised({elf(std::string(2 << 20, 'x'))}, refuse_to_run).kind, &command_kind());
 }
 
-TEST_F(RecogniseTest, GtestOptionsWithoutAListMakeACommand) {
+TEST_F(RecogniseTest, GtestOptionWithoutListMakesCommand) {
   ListOutput out;
   out.exit_code = 3;
   const Recognition exits = recognised({elf("gtest_list_tests")}, answering(out));
@@ -131,7 +131,7 @@ TEST_F(RecogniseTest, GtestOptionsWithoutAListMakeACommand) {
 }
 
 // A list that is refused is a list: judged by its exit code the program might be green.
-TEST_F(RecogniseTest, TestsThatCannotBeToldApartDoNotMakeACommand) {
+TEST_F(RecogniseTest, AmbiguousTestListsKeepFramework) {
   ListOutput out;
   out.exit_code = 0;
   out.stdout_text = "T/a:b.\n  X\nT/a-b.\n  X\n";
@@ -147,7 +147,7 @@ TEST_F(RecogniseTest, TestsThatCannotBeToldApartDoNotMakeACommand) {
 }
 
 // Judged by its exit code it might be green.
-TEST_F(RecogniseTest, GtestProgramThatHangsOrCrashesStaysGtest) {
+TEST_F(RecogniseTest, HangingOrCrashingGtestProgramStaysGtest) {
   ListOutput hang;
   hang.timed_out = true;
   EXPECT_EQ(recognised({elf("gtest_list_tests")}, answering(hang)).kind, &gtest_kind());
@@ -156,7 +156,7 @@ TEST_F(RecogniseTest, GtestProgramThatHangsOrCrashesStaysGtest) {
   EXPECT_EQ(recognised({elf("libgtest.so.1")}, answering(crash)).kind, &gtest_kind());
 }
 
-TEST_F(RecogniseTest, Pytest) {
+TEST_F(RecogniseTest, RecognisesPytestCommands) {
   const auto kind = [&](std::vector<std::string> command) {
     Suite made = suite(std::move(command));
     const Result<Recognition> found = recognise(made, "/bin/true", {.run = refuse_to_run}, warnings_);
@@ -190,7 +190,7 @@ TEST_F(RecogniseTest, FindsExecutables) {
   EXPECT_EQ(*find_executable(suite({"tool"}), "bin"), file);
 }
 
-TEST_F(RecogniseTest, MissingExecutableIsAUsageErrorWithItsNeighbour) {
+TEST_F(RecogniseTest, MissingExecutableSuggestsNearestProgram) {
   scratch_.write_script("bin/attention_test", "");
   scratch_.write("bin/plain", "#!/bin/sh\n");
   scratch_.write("bin/notes", "no program\n");

@@ -36,9 +36,9 @@ std::vector<std::string> selected(const SelectionOptions& options) {
   return ids;
 }
 
-TEST(SelectCases, EverythingByDefault) { EXPECT_EQ(selected({}), kIds); }
+TEST(SelectCases, SelectsAllCasesByDefault) { EXPECT_EQ(selected({}), kIds); }
 
-TEST(SelectCases, GlobsMatchWholeIdsOrWhatFollowsThePrefix) {
+TEST(SelectCases, GlobsMatchIdWithOrWithoutSuite) {
   EXPECT_THAT(selected(options({"memory.xpu/*"})), ElementsAre(kIds[0], kIds[1]));
   EXPECT_THAT(selected(options({"Copy.*"})), ElementsAre(kIds[0], kIds[1]));
   EXPECT_THAT(selected(options({"Moe.Big"})), ElementsAre(kIds[2]));
@@ -46,17 +46,17 @@ TEST(SelectCases, GlobsMatchWholeIdsOrWhatFollowsThePrefix) {
   EXPECT_THAT(selected(options({"*.Pee?"})), ElementsAre(kIds[1]));
 }
 
-TEST(SelectCases, FiltersAndCasesAddUpExcludesSubtract) {
+TEST(SelectCases, FiltersAddAndExcludesSubtract) {
   EXPECT_THAT(selected(options({"*Peer"}, {"attention/Moe.Big"})), ElementsAre(kIds[1], kIds[2]));
   EXPECT_THAT(selected(options({"Copy.*"}, {}, {"*Peer"})), ElementsAre(kIds[0]));
   EXPECT_THAT(selected(options({}, {}, {"attention/*"})), ElementsAre(kIds[0], kIds[1]));
 }
 
-TEST(SelectCases, AWordMeansTheCasesThatContainIt) {
+TEST(SelectCases, SuggestsGlobForPlainText) {
   EXPECT_EQ(selected(options({"Copy"}))[1], "Did you mean '*Copy*'? It matches 2.");
 }
 
-TEST(SelectCases, CasesAreLiteral) {
+TEST(SelectCases, CaseOptionsAreLiteralIds) {
   EXPECT_THAT(selected(options({}, {"memory.xpu/*"})),
               ElementsAre("--case 'memory.xpu/*' matches none of 4 cases",
                           "Did you mean `memory.xpu/Copy.HostToDevice`?"));
@@ -74,7 +74,7 @@ std::vector<std::string> selected_beside_unlisted(const SelectionOptions& option
   return ids;
 }
 
-TEST(SelectCases, ASuiteThatCannotBeListedStaysWhereItsCasesMayBeMeant) {
+TEST(SelectCases, KeepsUnlistedSuiteThatMayMatch) {
   EXPECT_THAT(selected_beside_unlisted(options({"Moe.Big"})), ElementsAre("broken", "attention/Moe.Big"));
   EXPECT_THAT(selected_beside_unlisted(options({"bro*/x"})), ElementsAre("broken"));
   EXPECT_THAT(selected_beside_unlisted(options({"attention/*"})), ElementsAre("attention/Moe.Big"));
@@ -91,13 +91,13 @@ TEST(SelectCases, ASuiteThatCannotBeListedStaysWhereItsCasesMayBeMeant) {
   EXPECT_THAT(selected_beside_unlisted(tagged), ElementsAre("broken"));
 }
 
-TEST(SelectCases, ACaseOfASuitesNameIsAllOfIt) {
+TEST(SelectCases, SuiteNameSelectsAllCases) {
   EXPECT_THAT(selected(options({}, {"memory.xpu"})), ElementsAre(kIds[0], kIds[1]));
   EXPECT_THAT(selected(options({}, {"attention/gpt_oss"}))[0],
               testing::StartsWith("--case attention/gpt_oss matches none"));
 }
 
-TEST(SelectCases, WhatMatchesNothingIsAnErrorWithTheNearMiss) {
+TEST(SelectCases, UnmatchedPatternSuggestsNearestName) {
   EXPECT_THAT(selected(options({"attention/gpt-oss/*"})),
               ElementsAre("--filter 'attention/gpt-oss/*' matches none of 4 cases",
                           "Did you mean `attention/gpt_oss/Moe.Big`?"));
@@ -115,14 +115,14 @@ TEST(SelectCases, WhatMatchesNothingIsAnErrorWithTheNearMiss) {
   EXPECT_EQ(selected(options({"Copy.*", "nothing.*"}))[0], "--filter 'nothing.*' matches none of 4 cases");
 }
 
-TEST(SelectCases, AnEmptyPatternIsAnErrorThatSaysSo) {
+TEST(SelectCases, RejectsEmptyPattern) {
   EXPECT_THAT(selected(options({""})),
               ElementsAre("--filter must not be empty (got '')", "`proctor list` shows the ids."));
   EXPECT_EQ(selected(options({}, {""}))[0], "--case must not be empty (got '')");
   EXPECT_EQ(selected(options({}, {}, {""}))[0], "--exclude must not be empty (got '')");
 }
 
-TEST(SelectCases, NothingLeftIsAnError) {
+TEST(SelectCases, RejectsEmptySelection) {
   EXPECT_EQ(selected(options({"Copy.*"}, {}, {"Copy.*"}))[0],
             "No case is selected: --exclude excludes all of them");
 }
@@ -165,14 +165,14 @@ std::vector<std::string> chosen(const SelectionOptions& options, const Config& c
   return names;
 }
 
-TEST(SelectSuites, OwnSuitesByDefaultElseTheBuiltInOnes) {
+TEST(SelectSuites, PrefersConfiguredOverBuiltInSuites) {
   EXPECT_THAT(chosen({}), ElementsAre("attention.cuda:1", "docs.none:0"));
   Config config = sample_config();
   config.suites.resize(2);
   EXPECT_THAT(chosen({}, config), ElementsAre("visibility.cuda:1", "visibility.xpu:1"));
 }
 
-TEST(SelectSuites, BuiltInOnesWhereSomethingHasToNameThem) {
+TEST(SelectSuites, RequiresNameForBuiltInSuites) {
   Config config = sample_config();
   config.suites.resize(2);
   SelectionOptions options;
@@ -194,7 +194,7 @@ TEST(SelectSuites, BuiltInOnesWhereSomethingHasToNameThem) {
   EXPECT_THAT(chosen(options, config), ElementsAre("visibility.xpu:1"));
 }
 
-TEST(SelectSuites, ByNameBackendAndLabel) {
+TEST(SelectSuites, SelectsByNameBackendAndLabel) {
   SelectionOptions options;
   options.suites = {"visibility"};
   EXPECT_THAT(chosen(options), ElementsAre("visibility.cuda:1", "visibility.xpu:1"));
@@ -206,7 +206,7 @@ TEST(SelectSuites, ByNameBackendAndLabel) {
   EXPECT_THAT(chosen(options), ElementsAre("docs.none:0"));
 }
 
-TEST(SelectSuites, UnknownNamesAreAnsweredWithTheNearMissAndTheList) {
+TEST(SelectSuites, UnknownNameSuggestsNearestName) {
   SelectionOptions options;
   options.suites = {"attenton"};
   EXPECT_THAT(chosen(options),
@@ -226,7 +226,7 @@ TEST(SelectSuites, UnknownNamesAreAnsweredWithTheNearMissAndTheList) {
                                            "Known backends of the selected suites: none."));
 }
 
-TEST(SelectSuites, AWordForAnyVendorIsNotTakenForOne) {
+TEST(SelectSuites, ExplainsBackendNamesForVendorNames) {
   SelectionOptions options;
   for (const char* word : {"gpu", "nvidia", "rocm"}) {
     options.backend = word;
@@ -237,7 +237,7 @@ TEST(SelectSuites, AWordForAnyVendorIsNotTakenForOne) {
   EXPECT_THAT(chosen(options)[1], testing::StartsWith("Did you mean `xpu`? NVIDIA devices are `cuda`"));
 }
 
-TEST(SelectSuites, NoSuiteAtAll) {
+TEST(SelectSuites, RejectsConfigWithoutSuites) {
   EXPECT_EQ(chosen({}, Config())[0], "No suites here: no proctor.toml was found");
 }
 
@@ -250,7 +250,7 @@ TEST(SelectSuites, GpusNeedABackend) {
   EXPECT_EQ(chosen(options)[0], "--gpus must not be negative (got -1)");
 }
 
-TEST(SelectSuites, AdHocCommand) {
+TEST(SelectSuites, MakesSuiteOfCommand) {
   SelectionOptions options;
   options.command = {"build/my.test", "-v"};
   Config config = sample_config();
@@ -271,7 +271,7 @@ TEST(SelectSuites, AdHocCommand) {
   EXPECT_THAT(chosen(options), ElementsAre("my_test.cuda:2"));
 }
 
-TEST(SelectSuites, PytestHasOneNameHoweverItIsStarted) {
+TEST(SelectSuites, PytestNameIsIndependentOfInterpreter) {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"pytest", "tests"},
         {"/venv/bin/python3.12", "-X", "dev", "-m", "pytest", "tests"},
@@ -282,7 +282,7 @@ TEST(SelectSuites, PytestHasOneNameHoweverItIsStarted) {
   }
 }
 
-TEST(SelectSuites, ACommandLineSaysWhatASuiteOfAFileCan) {
+TEST(SelectSuites, CommandLineSetsEverySuiteOption) {
   SelectionOptions options;
   options.command = {"x"};
   options.kind = "gtest";
@@ -301,7 +301,7 @@ TEST(SelectSuites, ACommandLineSaysWhatASuiteOfAFileCan) {
   EXPECT_THAT(config.suite.env, ElementsAre(testing::Pair("A", "b=c"), testing::Pair("EMPTY", "")));
 }
 
-TEST(SelectSuites, ProcessAndVariablesAlsoForSuitesOfAFile) {
+TEST(SelectSuites, ProcessAndEnvironmentApplyToConfiguredSuites) {
   SelectionOptions options;
   options.suites = {"docs"};
   options.process = "suite";
@@ -312,7 +312,7 @@ TEST(SelectSuites, ProcessAndVariablesAlsoForSuitesOfAFile) {
   EXPECT_EQ(suites->front().suite.env.at("A"), "1");
 }
 
-TEST(SelectSuites, RefusedValues) {
+TEST(SelectSuites, RejectsBadOptionValues) {
   const auto refusal = [](void (*set)(SelectionOptions&)) {
     SelectionOptions options;
     options.command = {"x"};
@@ -340,7 +340,7 @@ TEST(SelectSuites, RefusedValues) {
       "--name a requires a command after `--` | In proctor.toml, write [suite.NAME] and the key `kind`.");
 }
 
-TEST(SelectSuites, AdHocCommandRefusals) {
+TEST(SelectSuites, RejectsOptionsThatContradictCommand) {
   SelectionOptions options;
   options.command = {"x"};
   options.suites = {"docs"};

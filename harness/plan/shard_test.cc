@@ -20,7 +20,7 @@ using ::testing::Pointwise;
 
 std::string id(int number) { return "memory.xpu/Copy.Case" + std::to_string(number); }
 
-TEST(Shard, EveryShardIsAboutAsLarge) {
+TEST(Shard, ShardsHaveSimilarSizes) {
   for (const int count : {2, 3, 7, 16}) {
     std::vector<int> sizes(static_cast<std::size_t>(count));
     constexpr int kCases = 16'000;
@@ -29,7 +29,7 @@ TEST(Shard, EveryShardIsAboutAsLarge) {
   }
 }
 
-TEST(Shard, WithOneMoreShardCasesMoveToItAlone) {
+TEST(Shard, CasesMoveOnlyToAddedShard) {
   for (int count = 1; count < 12; ++count) {
     int moved = 0;
     for (int i = 0; i < 1000; ++i) {
@@ -51,7 +51,7 @@ TEST(Shard, TheHashIsFixed) {
   EXPECT_EQ(shard_of("memory.xpu/Copy.HostToDeviceIsByteExact", 256), 159);
 }
 
-TEST(Shard, ReadsOnlyWhatThereCanBe) {
+TEST(Shard, ParsesOnlyValidShards) {
   EXPECT_EQ(*parse_shard("1/1"), (Shard{1, 1}));
   EXPECT_EQ(*parse_shard("10000/10000"), (Shard{10'000, 10'000}));
   for (const char* bad : {"0/3", "4/3", "1/0", "", "1", "/", "1/", "/2", "-1/2", "+1/2", "1/2/3", "a/b",
@@ -90,7 +90,7 @@ std::map<std::string, double> trace(const std::function<double(std::mt19937&)>& 
   return durations;
 }
 
-TEST(Balance, NoShardIsMuchLongerThanTheMean) {
+TEST(Balance, ShardsAreCloseToMeanDuration) {
   const std::vector<std::map<std::string, double>> traces = {
       trace([](std::mt19937& random) { return std::uniform_real_distribution(1.0, 1000.0)(random); }),
       trace([](std::mt19937& random) { return std::lognormal_distribution(6.0, 2.0)(random); }),
@@ -114,7 +114,7 @@ TEST(Balance, NoShardIsMuchLongerThanTheMean) {
   }
 }
 
-TEST(Balance, WhatIsNotKnownCountsAsTheMedianOfItsSuite) {
+TEST(Balance, UsesSuiteMedianForUnknownDurations) {
   Plan plan = plan_with(8, 2);  // suite 0: 0 2 4 6; suite 1: 1 3 5 7
   const Balance balance = balance_shards(plan, 2, {{"s/0", 10}, {"s/2", 10}, {"s/4", 100}});
   EXPECT_EQ(balance.unknown, 5u);
@@ -123,7 +123,7 @@ TEST(Balance, WhatIsNotKnownCountsAsTheMedianOfItsSuite) {
   EXPECT_EQ(std::max(balance.shard_ms[0], balance.shard_ms[1]), 100);
 }
 
-TEST(Balance, WithoutAnyDurationShardsHaveAsManyCases) {
+TEST(Balance, WithoutDurationsSplitsByCaseCount) {
   Plan plan = plan_with(10);
   balance_shards(plan, 3, {});
   std::vector<std::ptrdiff_t> sizes;
@@ -136,7 +136,7 @@ TEST(Balance, WithoutAnyDurationShardsHaveAsManyCases) {
   for (const int shard : {1, 2, 3}) EXPECT_EQ(std::ranges::count(shards_of_cases(instant), shard), 3);
 }
 
-TEST(Balance, TheSameAgain) {
+TEST(Balance, IsIndependentOfCaseOrder) {
   const auto durations = trace([](std::mt19937& random) { return static_cast<double>(random() % 5); });
   Plan plan = plan_with(1000);
   Plan other = plan_with(1000);
@@ -147,7 +147,7 @@ TEST(Balance, TheSameAgain) {
   EXPECT_EQ(shards_of_cases(plan), shards_of_cases(other));
 }
 
-TEST(Balance, EachShardTakesItsOwn) {
+TEST(Balance, ShardKeepsOnlyAssignedCases) {
   Plan plan = plan_with(10);
   balance_shards(plan, 3, {{"s/4", 1000}});
   std::size_t cases = 0;
@@ -180,7 +180,7 @@ std::string refused(const Environment& environment) {
   return shard ? "" : shard.error().what;
 }
 
-TEST(SchedulerShard, SchedulersSayWhichOneThisIs) {
+TEST(SchedulerShard, ReadsShardFromSchedulerVariables) {
   const Environment slurm = slurm_task(7, {5, 6, 7, 8}, 1);
   EXPECT_EQ(*shard_of_environment(slurm), (Shard{3, 4}));
   EXPECT_EQ(*shard_of_environment({{"JOB_COMPLETION_INDEX", "0"}, {"PROCTOR_SHARD_COUNT", "3"}}),
@@ -203,7 +203,7 @@ TEST(SchedulerShard, SchedulersSayWhichOneThisIs) {
   }
 }
 
-TEST(SchedulerShard, ASlurmArrayWithoutGapsIsMappedDensely) {
+TEST(SchedulerShard, MapsSlurmArrayWithoutGaps) {
   for (const auto& [ids, step] : {std::pair<std::vector<int>, int>{{1, 2, 3}, 1},
                                   {{0, 1, 2, 3}, 1},
                                   {{2, 4, 6, 8}, 2},
@@ -217,7 +217,7 @@ TEST(SchedulerShard, ASlurmArrayWithoutGapsIsMappedDensely) {
 }
 
 // Were some tasks refused and others not, the others would run a plan that cannot become whole.
-TEST(SchedulerShard, EveryTaskOfASlurmArrayWithGapsIsRefusedAlike) {
+TEST(SchedulerShard, RejectsEveryTaskOfArrayWithGaps) {
   for (const auto& [ids, step] : {std::pair<std::vector<int>, int>{{1, 3, 7}, 1},
                                   {{1, 3, 7}, 2},
                                   {{5, 6, 7, 20}, 1},
@@ -236,7 +236,7 @@ TEST(SchedulerShard, EveryTaskOfASlurmArrayWithGapsIsRefusedAlike) {
 }
 
 // GitLab counts from 1, the others from 0.
-TEST(SchedulerShard, CiSystemsSayWhichOneThisIs) {
+TEST(SchedulerShard, ReadsShardFromCiVariables) {
   EXPECT_EQ(*shard_of_environment({{"CI_NODE_INDEX", "1"}, {"CI_NODE_TOTAL", "3"}}), (Shard{1, 3}));
   EXPECT_EQ(*shard_of_environment({{"BUILDKITE_PARALLEL_JOB", "2"}, {"BUILDKITE_PARALLEL_JOB_COUNT", "3"}}),
             (Shard{3, 3}));
@@ -245,7 +245,7 @@ TEST(SchedulerShard, CiSystemsSayWhichOneThisIs) {
   EXPECT_THAT(refused({{"CIRCLE_NODE_INDEX", "2"}}), HasSubstr("needs CIRCLE_NODE_TOTAL"));
 }
 
-TEST(SchedulerShard, ATaskOfASlurmStepIsAShard) {
+TEST(SchedulerShard, ReadsShardFromSlurmStep) {
   const Environment task = {{"SLURM_JOB_ID", "7"},
                             {"SLURM_STEP_ID", "0"},
                             {"SLURM_STEP_NUM_TASKS", "4"},
@@ -255,14 +255,14 @@ TEST(SchedulerShard, ATaskOfASlurmStepIsAShard) {
 }
 
 // Of `sbatch -n2` the script is task 0 of two, and the second one never starts.
-TEST(SchedulerShard, ABatchScriptOfSeveralTasksIsNoneOfThem) {
+TEST(SchedulerShard, RejectsBatchScriptOfSeveralTasks) {
   const auto shard = shard_of_environment({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}});
   ASSERT_FALSE(shard);
   EXPECT_THAT(shard.error().what, HasSubstr("SLURM_NTASKS=2"));
   EXPECT_THAT(shard.error().hint, HasSubstr("srun proctor run"));
 }
 
-TEST(SchedulerShard, OneOfOneSaysNothing) {
+TEST(SchedulerShard, IgnoresSchedulerWithSingleTask) {
   Environment array = slurm_task(7, {5, 6, 7, 8}, 1);
   array.insert({{"SLURM_PROCID", "0"}, {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}});
   EXPECT_EQ(*shard_of_environment(array), (Shard{3, 4}));
@@ -272,7 +272,7 @@ TEST(SchedulerShard, OneOfOneSaysNothing) {
   EXPECT_EQ(*shard_of_environment(one), (Shard{2, 3}));
 }
 
-TEST(SchedulerShard, TwoThatSayMoreAreRefused) {
+TEST(SchedulerShard, RejectsTwoConflictingShards) {
   Environment both = slurm_task(7, {5, 6, 7, 8}, 1);
   both.insert({{"SLURM_PROCID", "1"}, {"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}});
   EXPECT_THAT(refused(both),

@@ -10,7 +10,7 @@ using testing::HasSubstr;
 
 const simgpu::Topology k2x2 = *simgpu::parse_topology("xpu:2x2");
 
-TEST(SimFaults, KnownOnesAreAccepted) {
+TEST(SimFaults, AcceptsKnownFaults) {
   EXPECT_TRUE(check_sim_faults("", nullptr));
   EXPECT_TRUE(check_sim_faults("memory.corrupt_copy:at=17,after=2;visibility.ignore_mask", &k2x2));
   EXPECT_TRUE(check_sim_faults("memory.corrupt_copy:dev=1,tile=1", &k2x2));
@@ -24,7 +24,7 @@ struct Refused {
 
 class RefusedFaults : public testing::TestWithParam<Refused> {};
 
-TEST_P(RefusedFaults, AreUsageErrorsThatNameWhatIsWrong) {
+TEST_P(RefusedFaults, ErrorsNameOffendingPart) {
   const auto checked = check_sim_faults(GetParam().faults, &k2x2);
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().kind, ErrorKind::kUsage);
@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(All, RefusedFaults,
                                          Refused{"memory.corrupt_copy:dev=2", "2 cards", ""},
                                          Refused{"memory.corrupt_copy:tile=2", "tile=2", ""}));
 
-TEST(SimFaults, NothingToHaveThemIsRefused) {
+TEST(SimFaults, RejectsFaultsWithoutSimulation) {
   const auto checked = check_sim_faults("memory.corrupt_copy", nullptr);
   ASSERT_FALSE(checked);
   EXPECT_EQ(checked.error().kind, ErrorKind::kUsage);

@@ -53,7 +53,7 @@ TEST(WrittenOff, ExpiredEntryWarns) {
   EXPECT_EQ(warnings[0].text, "old:1: skip of `a/*` (old, jane) expired on 2026-11-29; its cases run");
 }
 
-TEST(WrittenOff, NoWarningForOtherSuites) {
+TEST(WrittenOff, DoesNotWarnAboutOtherSuites) {
   auto cases = cases_named({"b/One"});
   EXPECT_TRUE(write_off({skip_of("a/*", "old", 2026y / 11 / 29)}, kDayOfSkips, cases).empty());
 }
@@ -66,7 +66,7 @@ TEST(WrittenOff, UnlistedSuiteIsKept) {
   EXPECT_EQ(cases[0].written_off, nullptr);
 }
 
-TEST(WrittenOff, ExpiredEntriesOfPlan) {
+TEST(WrittenOff, RevokesEntriesExpiredSincePlan) {
   auto cases = cases_named({"a/One", "a/Two", "b/One"});
   write_off({skip_of("a/*", "a"), skip_of("b/*", "b", 2026y / 12 / 1)}, kDayOfSkips, cases);
   EXPECT_TRUE(take_back_expired(kDayOfSkips, cases).empty());
@@ -139,7 +139,7 @@ struct BadSkip {
   const char* hint;
 };
 
-TEST_F(ConfigTest, BadSkips) {
+TEST_F(ConfigTest, RejectsBadSkips) {
   const char* needed =
       "An entry needs case = \"attention/Moe*\", reason = \"waits for driver 580\", owner = \"jane\" and "
       "expires = 2027-03-01.";

@@ -54,7 +54,7 @@ TEST_F(CaptureTest, LogShowsOrderStreamAndTime) {
             "     1.003000 out|  more\n");
 }
 
-TEST_F(CaptureTest, WhatIsWrittenInPiecesIsOneLine) {
+TEST_F(CaptureTest, JoinsPiecesIntoOneLine) {
   Capture capture(log_path(), at(0));
   capture.append(Stream::kOut, "loss", at(1));
   capture.append(Stream::kOut, " ", at(2));
@@ -73,7 +73,7 @@ TEST_F(CaptureTest, WhatIsWrittenInPiecesIsOneLine) {
             "     0.007000 out\\ open\n");
 }
 
-TEST_F(CaptureTest, PiecesOfAnySizeComeBackExactly) {
+TEST_F(CaptureTest, PiecesOfAnySizeRoundTrip) {
   std::mt19937 random(1);
   Capture capture(log_path(), at(0), /*part=*/4000);
   std::string out;
@@ -90,7 +90,7 @@ TEST_F(CaptureTest, PiecesOfAnySizeComeBackExactly) {
   EXPECT_EQ(stream_bytes(log(), "err"), err);
 }
 
-TEST_F(CaptureTest, BytesComeBackExactly) {
+TEST_F(CaptureTest, EveryByteRoundTrips) {
   std::string all;
   for (int i = 0; i < 256; ++i) all += static_cast<char>(i);
   Capture capture(log_path(), at(0));
@@ -103,7 +103,7 @@ TEST_F(CaptureTest, BytesComeBackExactly) {
   EXPECT_EQ(info.stdout_tail, all + all);
 }
 
-TEST_F(CaptureTest, KeepsHeadAndTailAndCountsTheMiddle) {
+TEST_F(CaptureTest, KeepsHeadAndTailOfLongOutput) {
   constexpr std::uint64_t kPart = 1000;
   Capture capture(log_path(), at(0), kPart);
   std::string everything;
@@ -123,14 +123,14 @@ TEST_F(CaptureTest, KeepsHeadAndTailAndCountsTheMiddle) {
   EXPECT_FALSE(info.lost);
 }
 
-TEST_F(CaptureTest, NothingPrintedMakesNoFile) {
+TEST_F(CaptureTest, EmptyOutputCreatesNoFile) {
   Capture capture(log_path(), at(0));
   EXPECT_EQ(capture.finish().log, "");
   EXPECT_FALSE(std::filesystem::exists(log_path()));
 }
 
 // A case can put there what blocks, or leads elsewhere, before the log is opened.
-TEST_F(CaptureTest, WhateverStandsInItsPlaceIsReplaced) {
+TEST_F(CaptureTest, ReplacesFifoOrLinkAtPath) {
   const std::string elsewhere = directory_ + "/elsewhere";
   for (const auto& plant :
        {std::function<void()>([&] { ::mkfifo(log_path().c_str(), 0600); }),
@@ -146,7 +146,7 @@ TEST_F(CaptureTest, WhateverStandsInItsPlaceIsReplaced) {
   EXPECT_FALSE(std::filesystem::exists(elsewhere));
 }
 
-TEST(Capture, AFullDiskLosesTheLogOnly) {
+TEST(Capture, FullDiskLosesLogOnly) {
   Capture capture("/dev/full", Clock::time_point{});
   capture.append(Stream::kOut, "text\n", Clock::time_point{});
   const OutputInfo info = capture.finish();

@@ -44,14 +44,14 @@ class PassThroughTest : public testing::Test {
   UniqueFd writer_;
 };
 
-TEST_F(PassThroughTest, WritesAtOnceWhatThereIsRoomFor) {
+TEST_F(PassThroughTest, WritesImmediatelyIfPipeHasRoom) {
   const auto pass = std::make_shared<PassThrough>(io_, writer_.get());
   pass->write(std::string("a\0b\n", 4));
   EXPECT_TRUE(pass->is_empty());
   EXPECT_EQ(read_all(), std::string("a\0b\n", 4));
 }
 
-TEST_F(PassThroughTest, ASlowReaderGetsEveryByteInOrder) {
+TEST_F(PassThroughTest, SlowReaderReceivesEveryByteInOrder) {
   const auto pass = std::make_shared<PassThrough>(io_, writer_.get());
   const std::string sent = flood();
   pass->write(sent);
@@ -69,7 +69,7 @@ TEST_F(PassThroughTest, ASlowReaderGetsEveryByteInOrder) {
   EXPECT_EQ(pass->lost(), "");
 }
 
-TEST_F(PassThroughTest, AReaderThatIsGoneIsNoLoss) {
+TEST_F(PassThroughTest, ClosedReaderIsNotReportedAsLoss) {
   const auto pass = std::make_shared<PassThrough>(io_, writer_.get());
   reader_ = UniqueFd();
   pass->write("x");
@@ -78,7 +78,7 @@ TEST_F(PassThroughTest, AReaderThatIsGoneIsNoLoss) {
   EXPECT_EQ(pass->lost(), "");
 }
 
-TEST_F(PassThroughTest, AFullDiskIsNamed) {
+TEST_F(PassThroughTest, ReportsFullDisk) {
   const UniqueFd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
   ASSERT_TRUE(full);
   const auto pass = std::make_shared<PassThrough>(io_, full.get());
@@ -87,7 +87,7 @@ TEST_F(PassThroughTest, AFullDiskIsNamed) {
   EXPECT_FALSE(pass->is_gone());
 }
 
-TEST_F(PassThroughTest, WhatIsAbandonedIsALoss) {
+TEST_F(PassThroughTest, ReportsAbandonedOutputAsLost) {
   const auto pass = std::make_shared<PassThrough>(io_, writer_.get());
   pass->write(flood());
   pass->abandon();
@@ -95,7 +95,7 @@ TEST_F(PassThroughTest, WhatIsAbandonedIsALoss) {
   EXPECT_TRUE(pass->is_empty());
 }
 
-TEST_F(PassThroughTest, ARegularFileNeedsNoWaiting) {
+TEST_F(PassThroughTest, WritesRegularFileWithoutWaiting) {
   std::string name = testing::TempDir() + "/pass-XXXXXX";
   const UniqueFd file(::mkstemp(name.data()));
   ASSERT_TRUE(file);

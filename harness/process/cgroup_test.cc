@@ -42,7 +42,7 @@ class CgroupTest : public testing::Test {
   std::string parent_ = "/nonexistent";
 };
 
-TEST_F(CgroupTest, WhatARunLeftThatDiedIsRemovedByTheNext) {
+TEST_F(CgroupTest, NextRunRemovesCgroupOfDeadRun) {
   const pid_t dead = fork();
   if (dead == 0) {
     auto run = RunCgroup::create(parent_, kOne);
@@ -58,7 +58,7 @@ TEST_F(CgroupTest, WhatARunLeftThatDiedIsRemovedByTheNext) {
   EXPECT_FALSE(exists(of(kOne)));
 }
 
-TEST_F(CgroupTest, RunsThatStartAtTheSameTimeDoNotRemoveEachOther) {
+TEST_F(CgroupTest, ConcurrentRunsKeepCgroupsOfEachOther) {
   constexpr int kRuns = 200;
   const auto make_all = [this](const char* run) {
     for (int i = 0; i < kRuns; ++i) {
@@ -75,7 +75,7 @@ TEST_F(CgroupTest, RunsThatStartAtTheSameTimeDoNotRemoveEachOther) {
   EXPECT_EQ(status, 0);
 }
 
-TEST_F(CgroupTest, ThatOfALivingRunStays) {
+TEST_F(CgroupTest, KeepsCgroupOfLiveRun) {
   const auto living = RunCgroup::create(parent_, kOne);
   ASSERT_TRUE(living.ok()) << living.error().what;
   const auto next = RunCgroup::create(parent_, kOther);
@@ -84,14 +84,14 @@ TEST_F(CgroupTest, ThatOfALivingRunStays) {
   EXPECT_TRUE(living->make_leaf("1").ok());
 }
 
-TEST_F(CgroupTest, RunThatHasNotLockedItsCgroupKeepsIt) {
+TEST_F(CgroupTest, KeepsNewCgroupBeforeLock) {
   ASSERT_EQ(mkdir(of(kOne).c_str(), 0755), 0);
   const auto next = RunCgroup::create(parent_, kOther);
   EXPECT_TRUE(exists(of(kOne)));
   EXPECT_EQ(rmdir(of(kOne).c_str()), 0);
 }
 
-TEST_F(CgroupTest, IsRemovedWithThoseThatATestMadeBelowIt) {
+TEST_F(CgroupTest, DestructorRemovesNestedCgroups) {
   {
     auto run = RunCgroup::create(parent_, kOne);
     ASSERT_TRUE(run.ok()) << run.error().what;
@@ -102,7 +102,7 @@ TEST_F(CgroupTest, IsRemovedWithThoseThatATestMadeBelowIt) {
   EXPECT_FALSE(exists(of(kOne)));
 }
 
-TEST_F(CgroupTest, KillsAndCountsWhateverHasBecomeOfItsPath) {
+TEST_F(CgroupTest, KillsMembersWithoutFreeDescriptors) {
   auto run = RunCgroup::create(parent_, kOne);
   ASSERT_TRUE(run.ok()) << run.error().what;
   const auto leaf = run->make_leaf("1");
@@ -147,7 +147,7 @@ class CgroupWatchTest : public testing::Test {
   TempDir directory_;
 };
 
-TEST_F(CgroupWatchTest, AWriteToALeafKillsOneCase) {
+TEST_F(CgroupWatchTest, LeafKillAffectsOneCase) {
   CgroupWatch watch(make("run"));
   const std::string path = make("run/1");
   const auto one = watch.begin(path);
@@ -158,7 +158,7 @@ TEST_F(CgroupWatchTest, AWriteToALeafKillsOneCase) {
   EXPECT_FALSE(watch.was_killed(two));
 }
 
-TEST_F(CgroupWatchTest, AWriteToTheRunKillsTheCasesThatRun) {
+TEST_F(CgroupWatchTest, RunKillAffectsRunningCases) {
   const std::string run = make("run");
   CgroupWatch watch(run);
   const auto one = watch.begin(make("run/1"));
@@ -179,7 +179,7 @@ TEST_F(CgroupWatchTest, AnEndedLeafIsNotWatched) {
   EXPECT_FALSE(watch.was_killed(one));
 }
 
-TEST_F(CgroupWatchTest, WithoutAWatchNothingIsReported) {
+TEST_F(CgroupWatchTest, ReportsNothingWithoutWatch) {
   CgroupWatch watch("/nonexistent");
   EXPECT_FALSE(watch.was_killed(watch.begin("/nonexistent/1")));
 }

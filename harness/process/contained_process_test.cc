@@ -29,7 +29,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Optional;
 
-TEST_P(ContainedProcessTest, ExitCodeAndSignalAreTheLeadersOwn) {
+TEST_P(ContainedProcessTest, ReportsExitCodeAndSignalOfLeader) {
   EXPECT_THAT(run(shell("exit 7")).exit_code, Optional(7));
   EXPECT_THAT(run(shell("kill -SEGV $$")).exit_signal, Optional(SIGSEGV));
   // As PID 1 of a namespace these two would be seen as signal 11, and not at all.
@@ -37,7 +37,7 @@ TEST_P(ContainedProcessTest, ExitCodeAndSignalAreTheLeadersOwn) {
   EXPECT_THAT(run(shell("kill -TERM $$")).exit_signal, Optional(SIGTERM));
 }
 
-TEST_P(ContainedProcessTest, FailureToStartNamesStepAndErrno) {
+TEST_P(ContainedProcessTest, SpawnFailureReportsStepAndErrno) {
   ProcessSpec missing = shell("");
   missing.argv = {"/nonexistent/program"};
   ProcessEnd end = run(missing);
@@ -73,7 +73,7 @@ TEST_P(ContainedProcessTest, FailureToStartNamesStepAndErrno) {
   EXPECT_EQ(end.spawn_error->step, "chdir");
 }
 
-TEST_P(ContainedProcessTest, WhatItCapturedAndDidNotPrintIsItsOutput) {
+TEST_P(ContainedProcessTest, OutputIncludesCapturedFiles) {
   const std::string file = directory_ + "/captured";
   ProcessSpec spec = shell("echo printed; echo kept > " + file + ".out; mkfifo " + file + ".fifo; ln -s " +
                            file + ".out " + file + ".link; kill -KILL $$");
@@ -87,7 +87,7 @@ TEST_P(ContainedProcessTest, WhatItCapturedAndDidNotPrintIsItsOutput) {
     EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(file + ending))) << ending;
 }
 
-TEST_P(ContainedProcessTest, OfMuchThatItCapturedTheEndIsKept) {
+TEST_P(ContainedProcessTest, KeepsEndOfLongCapturedOutput) {
   const std::string file = directory_ + "/captured";
   ProcessSpec spec = shell("head -c 5000000 /dev/zero | tr '\\0' x > " + file);
   spec.captured_in = {{Stream::kOut, file}};
@@ -100,7 +100,7 @@ TEST_P(ContainedProcessTest, OfMuchThatItCapturedTheEndIsKept) {
   EXPECT_THAT(line, HasSubstr("[805696 bytes of captured output are left out here]"));
 }
 
-TEST_P(ContainedProcessTest, AWordWithANulIsNotCut) {
+TEST_P(ContainedProcessTest, RejectsArgumentsWithNulByte) {
   using namespace std::string_literals;
   ProcessSpec argument = shell("exit 0\0; exit 1"s);
   ProcessSpec variable = shell("exit 0");
@@ -115,7 +115,7 @@ TEST_P(ContainedProcessTest, AWordWithANulIsNotCut) {
 }
 
 // As execvp does it.
-TEST_P(ContainedProcessTest, ACommandIsSearchedForInPath) {
+TEST_P(ContainedProcessTest, SearchesCommandInPath) {
   std::ofstream(directory_ + "/tool") << "#!/bin/sh\necho here\n";
   chmod((directory_ + "/tool").c_str(), 0755);
   const auto said_with = [&](const std::vector<std::string>& env, const std::string& command) {
@@ -138,7 +138,7 @@ TEST_P(ContainedProcessTest, ACommandIsSearchedForInPath) {
 }
 
 // What is cut off a path leaves the path of another program.
-TEST_P(ContainedProcessTest, APathThatIsTooLongIsNotCut) {
+TEST_P(ContainedProcessTest, RejectsTooLongPath) {
   std::string slashes(4095 - directory_.size() - std::string("/tool").size(), '/');
   std::ofstream(directory_ + "/tool") << "#!/bin/sh\n";
   chmod((directory_ + "/tool").c_str(), 0755);
@@ -153,7 +153,7 @@ TEST_P(ContainedProcessTest, APathThatIsTooLongIsNotCut) {
   EXPECT_THAT(run(spec).exit_code, Optional(0)) << "the search goes on";
 }
 
-TEST_P(ContainedProcessTest, ABinaryBeingWrittenIsRetriedAndThenReported) {
+TEST_P(ContainedProcessTest, ReportsBusyExecutableAfterRetries) {
   const std::string path = directory_ + "/busy";
   std::filesystem::copy_file("/bin/true", path);
   const UniqueFd writer(open(path.c_str(), O_WRONLY | O_CLOEXEC));
@@ -164,13 +164,13 @@ TEST_P(ContainedProcessTest, ABinaryBeingWrittenIsRetriedAndThenReported) {
   EXPECT_EQ(end.spawn_error->err, ETXTBSY);
 }
 
-TEST_P(ContainedProcessTest, Exit127IsNotAFailureToStart) {
+TEST_P(ContainedProcessTest, Exit127IsNotSpawnFailure) {
   const ProcessEnd end = run(shell("exit 127"));
   EXPECT_EQ(end.cause, EndCause::kExited);
   EXPECT_THAT(end.exit_code, Optional(127));
 }
 
-TEST_P(ContainedProcessTest, StartsCleanWhateverTheRunnerInherited) {
+TEST_P(ContainedProcessTest, StartsWithCleanSignalsAndDescriptors) {
   const auto old_alarm = signal(SIGALRM, SIG_IGN);
   const auto old_pipe = signal(SIGPIPE, SIG_IGN);
   ProcessSpec spec = shell("cat; ls /proc/self/fd | tr '\\n' ' '; grep -E 'Sig(Ign|Blk)' /proc/self/status");
@@ -184,7 +184,7 @@ TEST_P(ContainedProcessTest, StartsCleanWhateverTheRunnerInherited) {
 }
 
 // The lease is the write end of a FIFO: its reader sees the end exactly when nobody holds it any more.
-TEST_P(ContainedProcessTest, TheWholeTreeHoldsItsLeases) {
+TEST_P(ContainedProcessTest, ProcessTreeHoldsLeases) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   UniqueFd held(open(fifo.c_str(), O_WRONLY | O_CLOEXEC));
@@ -207,14 +207,14 @@ TEST_P(ContainedProcessTest, TheWholeTreeHoldsItsLeases) {
   EXPECT_TRUE(reads_eof(reader.get(), 0)) << "nobody is left";
 }
 
-TEST_P(ContainedProcessTest, TheUmaskIsTheOneAskedFor) {
+TEST_P(ContainedProcessTest, AppliesRequestedUmask) {
   ProcessSpec spec = shell("umask");
   spec.keep_stdout = true;
   spec.umask = 027;
   EXPECT_EQ(run(spec).kept_stdout, "0027\n");
 }
 
-TEST_P(ContainedProcessTest, TheLimitForACoreIsRaisedAndNeverLowered) {
+TEST_P(ContainedProcessTest, RaisesButNeverLowersCoreLimit) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_CORE, &before), 0);
   ProcessSpec spec = shell("ulimit -Sc; ulimit -Hc");
@@ -230,7 +230,7 @@ TEST_P(ContainedProcessTest, TheLimitForACoreIsRaisedAndNeverLowered) {
   setrlimit(RLIMIT_CORE, &before);  // where that is permitted
 }
 
-TEST_P(ContainedProcessTest, TheLeadersExitDecidesWhoeverHoldsThePipes) {
+TEST_P(ContainedProcessTest, LeaderExitEndsLeakedProcesses) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   constexpr const char* kLeaking[] = {
@@ -248,7 +248,7 @@ TEST_P(ContainedProcessTest, TheLeadersExitDecidesWhoeverHoldsThePipes) {
   }
 }
 
-TEST_P(ContainedProcessTest, ATestCannotEscapeByAttackingItsGuard) {
+TEST_P(ContainedProcessTest, EndsTreeAfterAttackOnGuard) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   ProcessSpec spec =
@@ -267,7 +267,7 @@ TEST_P(ContainedProcessTest, ATestCannotEscapeByAttackingItsGuard) {
 }
 
 // The verdict is given, and whoever would end the rest is dead.
-TEST_P(ContainedProcessTest, WhatKillsTheGuardOnceItsLeaderIsReapedIsEndedByTheRunner) {
+TEST_P(ContainedProcessTest, RunnerEndsProcessThatKillsGuard) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   const ProcessEnd end = run(unconfined(
@@ -331,7 +331,7 @@ class RunnerWithoutFilesTest : public ContainedProcessTest {
   }
 };
 
-TEST_P(RunnerWithoutFilesTest, WhatIsLeftIsNamedAndEnded) {
+TEST_P(RunnerWithoutFilesTest, ReportsAndEndsLeakedProcesses) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   in_a_runner([&] {
@@ -345,7 +345,7 @@ TEST_P(RunnerWithoutFilesTest, WhatIsLeftIsNamedAndEnded) {
   EXPECT_TRUE(reads_eof(reader.get(), 0));
 }
 
-TEST_P(RunnerWithoutFilesTest, ATimeoutIsStillOne) {
+TEST_P(RunnerWithoutFilesTest, StillReportsTimeout) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   in_a_runner([&] {
@@ -360,7 +360,7 @@ TEST_P(RunnerWithoutFilesTest, ATimeoutIsStillOne) {
 }
 
 // Everything that can be found is ended; that nothing else carries the mark of the case cannot be proven.
-TEST_P(RunnerWithoutFilesTest, WithoutAGuardNothingCountsAsProven) {
+TEST_P(RunnerWithoutFilesTest, LostGuardReportsUnreapableProcesses) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   in_a_runner([&] {
@@ -380,7 +380,7 @@ TEST_P(RunnerWithoutFilesTest, WithoutAGuardNothingCountsAsProven) {
 INSTANTIATE_TEST_SUITE_P(Layers, RunnerWithoutFilesTest, testing::ValuesIn(kAllLayers), layer_name);
 
 // Whoever asks for its command line sleeps with it. Its file is its child's, and that one can be killed.
-TEST_P(ContainedProcessTest, WhoHoldsTheLockOfItsMemoryDoesNotHoldUpTheRunner) {
+TEST_P(ContainedProcessTest, LockedProcessMemoryDoesNotBlockRunner) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "misbehaving";
   if (geteuid() != 0 || access("/dev/fuse", R_OK | W_OK) != 0) GTEST_SKIP() << "needs: FUSE as root";
   ProcessSpec spec = shell("(exec " + program + " mmap-stuck) & wait");
@@ -401,7 +401,7 @@ TEST_P(ContainedProcessTest, WhoHoldsTheLockOfItsMemoryDoesNotHoldUpTheRunner) {
 }
 
 // `server & exec proctor ...`
-TEST_P(ContainedProcessTest, AServerThatWasThereBeforeIsSpared) {
+TEST_P(ContainedProcessTest, SparesProcessesStartedBeforeContainment) {
   containment_.reset();
   const pid_t server = fork();
   if (server == 0) {
@@ -423,7 +423,7 @@ TEST_P(ContainedProcessTest, AServerThatWasThereBeforeIsSpared) {
 }
 
 // Each SIGCONT is followed by a SIGSTOP: either the guard is fast enough, or the runner ends the case and it.
-TEST_P(ContainedProcessTest, AGuardThatIsHeldDoesNotKeepTheCaseAlive) {
+TEST_P(ContainedProcessTest, EndsCaseWithRepeatedlyStoppedGuard) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   ProcessSpec spec = unconfined("exec 9>" + fifo + "; trap '' TERM; guard=$PPID; " +
@@ -437,7 +437,7 @@ TEST_P(ContainedProcessTest, AGuardThatIsHeldDoesNotKeepTheCaseAlive) {
 }
 
 // As on a machine that has no processor for it: silent, and not held by anybody.
-TEST_P(ContainedProcessTest, AGuardThatDoesNotRunIsWaitedFor) {
+TEST_P(ContainedProcessTest, WaitsForGuardWithoutCpuTime) {
   const auto mount = cgroup2_mount();
   const std::string group = mount.value_or("") + "/frozen-guard-" + std::to_string(getpid());
   if (!mount || mkdir(group.c_str(), 0755) != 0) GTEST_SKIP() << "needs: a writable cgroup2";
@@ -462,7 +462,7 @@ TEST_P(ContainedProcessTest, AGuardThatDoesNotRunIsWaitedFor) {
 }
 
 // The number of the next process counts the probe's own processes too.
-TEST_P(ContainedProcessTest, TheProcessesOfASessionProbeOnce) {
+TEST_P(ContainedProcessTest, SessionProbesContainmentOnce) {
   const std::string known = directory_ + "/known";
   const auto info = containment_->info();
   const auto processes_of_probe = [&] {
@@ -483,7 +483,7 @@ TEST_P(ContainedProcessTest, TheProcessesOfASessionProbeOnce) {
   EXPECT_EQ(processes_of_probe(), 0) << "the new result is in the file";
 }
 
-TEST_P(ContainedProcessTest, EachProcessCarriesTheMarkOfItsContainment) {
+TEST_P(ContainedProcessTest, SetsUniqueContainmentMarkPerProcess) {
   ProcessSpec spec = shell("echo $PROCTOR_CONTAINMENT");
   spec.env.push_back("PROCTOR_CONTAINMENT=another/1");
   spec.keep_stdout = true;
@@ -508,7 +508,7 @@ TEST_P(ContainedProcessTest, EventLinesArriveInOrderAndBounded) {
   EXPECT_EQ(end.events_too_long, 1U);
 }
 
-TEST_P(ContainedProcessTest, AFloodIsBoundedAndCounted) {
+TEST_P(ContainedProcessTest, LimitsLogAndCountsDroppedBytes) {
   ProcessSpec spec = shell("head -c 33554432 /dev/zero; echo end");
   spec.log_path = directory_ + "/flood.log";
   const ProcessEnd end = run(spec);
@@ -519,13 +519,13 @@ TEST_P(ContainedProcessTest, AFloodIsBoundedAndCounted) {
   EXPECT_THAT(end.output.stdout_tail.substr(end.output.stdout_tail.size() - 4), "end\n");
 }
 
-TEST_P(ContainedProcessTest, ClosingStdoutIsNotTheEnd) {
+TEST_P(ContainedProcessTest, WaitsForExitAfterStdoutCloses) {
   const ProcessEnd end = run(shell("exec >&- 2>&-; sleep 0.3; exit 4"));
   EXPECT_EQ(end.cause, EndCause::kExited);
   EXPECT_THAT(end.exit_code, Optional(4));
 }
 
-TEST_P(ContainedProcessTest, StopForwardsTheSignalAndASecondOneIsFinal) {
+TEST_P(ContainedProcessTest, StopForwardsSignalAndSecondStopKills) {
   boost::asio::io_context io;
   std::optional<ProcessEnd> end;
   std::shared_ptr<ContainedProcess> process;
@@ -544,7 +544,7 @@ TEST_P(ContainedProcessTest, StopForwardsTheSignalAndASecondOneIsFinal) {
 
 // Whoever stops a process may be in the middle of a list of processes, which its end would change. The guard has ended,
 // and the end waits for whoever still holds the output of the case: here, this test.
-TEST_P(ContainedProcessTest, AStopIsNeverAnsweredFromInside) {
+TEST_P(ContainedProcessTest, StopNeverCallsEndHandlerSynchronously) {
   boost::asio::io_context io(1);
   std::shared_ptr<ContainedProcess> process;
   UniqueFd output;
@@ -602,7 +602,7 @@ TEST_P(ContainedProcessTest, InheritedDescriptorsKeepTheirNumbers) {
 }
 
 // A loop that is used again must not see a stale readiness of an earlier case (boostorg/process #564).
-TEST_P(ContainedProcessTest, OneLoopRunsManyCasesWithoutLeakingDescriptors) {
+TEST_P(ContainedProcessTest, ManyCasesLeakNoDescriptors) {
   const auto open_fds = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
                          std::filesystem::directory_iterator());
@@ -616,7 +616,7 @@ TEST_P(ContainedProcessTest, OneLoopRunsManyCasesWithoutLeakingDescriptors) {
   EXPECT_EQ(open_fds(), before);
 }
 
-TEST_P(ContainedProcessTest, NothingOutlivesARunnerThatIsKilled) {
+TEST_P(ContainedProcessTest, KilledRunnerLeavesNoProcesses) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   const pid_t runner = fork();
@@ -635,7 +635,7 @@ TEST_P(ContainedProcessTest, NothingOutlivesARunnerThatIsKilled) {
 }
 
 // A frozen process of cgroup v1 ignores SIGKILL until it is thawed: the closest thing to a hung driver call.
-TEST_P(ContainedProcessTest, WhatCannotBeKilledIsReportedAndTheRunGoesOn) {
+TEST_P(ContainedProcessTest, ReportsUnkillableProcess) {
   const std::string freezer = "/sys/fs/cgroup/freezer/proctor-test-" + std::to_string(getpid());
   if (mkdir(freezer.c_str(), 0755) != 0) GTEST_SKIP() << "needs a writable cgroup v1 freezer";
   ProcessSpec spec = shell("echo 0 > " + freezer + "/tasks; echo up; sleep 1000");
@@ -659,7 +659,7 @@ TEST_P(ContainedProcessTest, WhatCannotBeKilledIsReportedAndTheRunGoesOn) {
 
 INSTANTIATE_TEST_SUITE_P(Layers, ContainedProcessTest, testing::ValuesIn(kAllLayers), layer_name);
 
-TEST(Containment, NamesWhatALayerDoesNotGuarantee) {
+TEST(Containment, ListsMissingGuaranteesOfLayers) {
   for (const LayerProbe& probe : Containment::probe_all()) {
     if (probe.works) {
       // Whoever reads what is lost also reads how to mend it.

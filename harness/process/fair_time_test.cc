@@ -41,7 +41,7 @@ class Child {
   pid_t pid_;
 };
 
-TEST(FairTime, WaitsForAProcessorDoNotCount) {
+TEST(FairTime, ExcludesWaitsForCpu) {
   TempDir directory;
   const std::string leaf = directory.string();
   const auto waited = [&leaf](int microseconds) {
@@ -59,7 +59,7 @@ TEST(FairTime, WaitsForAProcessorDoNotCount) {
   EXPECT_EQ(fair.left_of(Milliseconds(50)), Milliseconds(0));
 }
 
-TEST(FairTime, TenTimesTheLimitIsTheEndOfAnyPatience) {
+TEST(FairTime, ExpiresAtTenTimesTheLimit) {
   TempDir directory;
   std::ofstream(directory.string() + "/cpu.pressure") << "some total=0";
   const FrozenTime frozen;
@@ -75,7 +75,7 @@ TEST(FairTime, TenTimesTheLimitIsTheEndOfAnyPatience) {
   EXPECT_EQ(left, Milliseconds(0));
 }
 
-TEST(Patience, EndsWithAProcessThatCouldRunAndDoesNothing) {
+TEST(Patience, ExpiresForIdleProcess) {
   const Child idle;
   Patience patience;
   EXPECT_FALSE(patience.is_over(Milliseconds(20)));
@@ -85,7 +85,7 @@ TEST(Patience, EndsWithAProcessThatCouldRunAndDoesNothing) {
   }
 }
 
-TEST(Patience, ALongTimeBetweenTwoLooksIsOneSecond) {
+TEST(Patience, CountsLongPauseAsOneSecond) {
   const Child idle;
   Patience patience;
   pass_time(Milliseconds(1'500));
@@ -93,7 +93,7 @@ TEST(Patience, ALongTimeBetweenTwoLooksIsOneSecond) {
   EXPECT_FALSE(patience.is_over(Milliseconds(1'200))) << "nobody looked";
 }
 
-TEST(HeldBy, NamesWhoStopsOrTracesIt) {
+TEST(HeldBy, ReportsStoppedOrTracedProcess) {
   const Child child;
   EXPECT_EQ(held_by(child.pid()), "");
   kill(child.pid(), SIGSTOP);
@@ -104,7 +104,7 @@ TEST(HeldBy, NamesWhoStopsOrTracesIt) {
   EXPECT_EQ(held_by(child.pid()), "process " + std::to_string(getpid()) + " traces it");
 }
 
-TEST(KillWait, EndsWhereWhatIsLeftDoesNotWantAProcessor) {
+TEST(KillWait, ExpiresIfRemainingProcessesSleep) {
   const Child asleep;
   KillWait wait(Milliseconds(20));
   while (!wait.is_over({asleep.pid()})) pass_time(Milliseconds(5));
@@ -118,7 +118,7 @@ Clock::time_point known(const FrozenTime& frozen) {
   }
 }
 
-TEST(FrozenTime, ATimeInWhichAllIsStoppedCountsForNothing) {
+TEST(FrozenTime, ExcludesTimeWhileProcessIsStopped) {
   constexpr Milliseconds kStopped{2'500};
   const pid_t child = fork();
   if (child == 0) {
@@ -142,7 +142,7 @@ TEST(FrozenTime, ATimeInWhichAllIsStoppedCountsForNothing) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(FrozenTime, AThreadThatSleepsIsNoFrozenTime) {
+TEST(FrozenTime, SleepIsNotFrozenTime) {
   FrozenTime frozen;
   frozen.watch();
   std::this_thread::sleep_for(std::chrono::milliseconds(1'500));

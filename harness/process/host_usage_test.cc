@@ -26,7 +26,7 @@ class PressureTest : public testing::Test {
   const std::string directory_ = scratch_.string();
 };
 
-TEST_F(PressureTest, ACgroupTellsWhatItsTasksWaitedForAndGot) {
+TEST_F(PressureTest, ReadsPressureAndCpuOfCgroup) {
   write("cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=61000000\nfull avg10=0 total=5\n");
   write("memory.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=7\nfull avg10=0 total=5\n");
   write("io.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=8\nfull avg10=0 total=5\n");
@@ -40,7 +40,7 @@ TEST_F(PressureTest, ACgroupTellsWhatItsTasksWaitedForAndGot) {
 }
 
 // The waits of threads overlap, so their sum is not the time in which one thread could not run.
-TEST_F(PressureTest, WithoutACgroupUsesTheLongestWaitOfAThread) {
+TEST_F(PressureTest, UsesLongestThreadWaitWithoutCgroup) {
   Pressure before;
   before.threads = {{1, Microseconds(500)}, {2, Microseconds(0)}, {3, Microseconds(40)}};
   Pressure after;
@@ -51,7 +51,7 @@ TEST_F(PressureTest, WithoutACgroupUsesTheLongestWaitOfAThread) {
   EXPECT_EQ((before - before).cpu, Microseconds(0));
 }
 
-TEST_F(PressureTest, ReadsTheThreadsOfATree) {
+TEST_F(PressureTest, ReadsThreadsOfProcessTree) {
   if (!tells_pressure("")) GTEST_SKIP() << "the kernel has no schedstat";
   const pid_t child = fork();
   if (child == 0) {
@@ -63,14 +63,14 @@ TEST_F(PressureTest, ReadsTheThreadsOfATree) {
   EXPECT_TRUE(threads.contains(child));
 }
 
-TEST_F(PressureTest, AKernelWithoutPressureFilesTellsNothing) {
+TEST_F(PressureTest, ReportsNothingWithoutPressureFiles) {
   EXPECT_FALSE(tells_pressure(directory_));
   EXPECT_EQ(PressureGauge(directory_, 0).now().cpu, Microseconds(0));
   write("cpu.pressure", "");
   EXPECT_FALSE(tells_pressure(directory_)) << "what cannot be read tells nothing either";
 }
 
-TEST_F(PressureTest, StarvedIsWhoWaitedForHalfOfTheLimitAndGotLessThanHalfOfACpu) {
+TEST_F(PressureTest, StarvationNeedsLongWaitAndLittleCpu) {
   const auto starved = [](int waited, int used) {
     return Starvation{.window = Milliseconds(100),
                       .during = {.cpu = Milliseconds(waited), .used = Milliseconds(used)}}
@@ -84,7 +84,7 @@ TEST_F(PressureTest, StarvedIsWhoWaitedForHalfOfTheLimitAndGotLessThanHalfOfACpu
 }
 
 // The quota of a container stands above the cgroup of the run.
-TEST_F(PressureTest, TheNearestQuotaThrottles) {
+TEST_F(PressureTest, UsesNearestCpuQuota) {
   write("cpu.max", "50000 100000");
   write("cpu.stat", "usage_usec 9\nnr_throttled 3\nthrottled_usec 4711\n");
   write("run/cpu.max", "max 100000");
@@ -105,7 +105,7 @@ class HostUsageTest : public testing::Test {
   const std::string directory_ = scratch_.string();
 };
 
-TEST_F(HostUsageTest, ReadsTheCgroupsFiles) {
+TEST_F(HostUsageTest, ReadsCgroupFiles) {
   write("cpu.stat", "usage_usec 1500000\nuser_usec 1\nsystem_usec 2\n");
   write("memory.peak", "4096\n");
   const auto usage = with_leader(cgroup_usage(directory_), 7, 7);
@@ -115,7 +115,7 @@ TEST_F(HostUsageTest, ReadsTheCgroupsFiles) {
   EXPECT_EQ(usage.peak_source, "cgroup");
 }
 
-TEST_F(HostUsageTest, TheLeaderStandsInForWhatTheCgroupLacks) {
+TEST_F(HostUsageTest, FallsBackToLeaderUsage) {
   write("cpu.stat", "nr_periods 0\n");
   const auto usage = with_leader(cgroup_usage(directory_), 2'000'000, 3);
   EXPECT_EQ(usage.cpu_s, 2);
@@ -127,7 +127,7 @@ TEST_F(HostUsageTest, TheLeaderStandsInForWhatTheCgroupLacks) {
 }
 
 // A process that computes and holds memory, and one that does neither, under each layer.
-TEST(HostUsageOfACase, IsThatOfItsProcesses) {
+TEST(HostUsageOfACase, MeasuresProcessesOfCase) {
   const auto run = [](Containment& containment, const std::string& script) {
     ProcessSpec spec;
     spec.argv = {"/bin/sh", "-c", script};

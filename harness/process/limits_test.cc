@@ -23,7 +23,7 @@ using testing::Optional;
 
 class LimitsTest : public ContainedProcessTest {};
 
-TEST_P(LimitsTest, TimeoutEndsAPoliteTreeWithoutForce) {
+TEST_P(LimitsTest, TimeoutEndsCooperativeTreeWithSigterm) {
   ProcessSpec spec = shell("trap 'exit 3' TERM; echo up; while :; do sleep 0.05; done");
   spec.limits.timeout = Milliseconds(200);
   const ProcessEnd end = run_past_up(spec);
@@ -33,7 +33,7 @@ TEST_P(LimitsTest, TimeoutEndsAPoliteTreeWithoutForce) {
   EXPECT_THAT(end.exit_code, Optional(3)) << "signal " << end.exit_signal.value_or(0);
 }
 
-TEST_P(LimitsTest, ARestartedClockGivesTimeAgain) {
+TEST_P(LimitsTest, RestartedClockExtendsTimeout) {
   ProcessSpec spec = shell("echo begin >&$PROCTOR_EVENTS_FD; sleep 1; exit 7");
   spec.events = true;
   std::shared_ptr<ContainedProcess> process;
@@ -51,7 +51,7 @@ TEST_P(LimitsTest, ARestartedClockGivesTimeAgain) {
   }
 }
 
-TEST_P(LimitsTest, ARestartedClockStrikes) {
+TEST_P(LimitsTest, RestartedClockEnforcesNewLimits) {
   for (const bool stall : {false, true}) {
     ProcessSpec spec =
         shell("trap 'exit 3' TERM; echo begin >&$PROCTOR_EVENTS_FD; while :; do sleep 0.05; done");
@@ -67,7 +67,7 @@ TEST_P(LimitsTest, ARestartedClockStrikes) {
   }
 }
 
-TEST_P(LimitsTest, TimeoutForcesADeafTree) {
+TEST_P(LimitsTest, TimeoutKillsTreeThatIgnoresSigterm) {
   ProcessSpec spec = shell("trap '' TERM; echo up; while :; do sleep 0.05; done");
   spec.limits.timeout = Milliseconds(200);
   spec.limits.grace = Milliseconds(200);
@@ -77,7 +77,7 @@ TEST_P(LimitsTest, TimeoutForcesADeafTree) {
   EXPECT_THAT(end.exit_signal, Optional(SIGKILL));
 }
 
-TEST_P(LimitsTest, AChildThatOutlivesThePoliteLeaderIsKilledAndNamed) {
+TEST_P(LimitsTest, TimeoutKillsAndReportsSurvivingChild) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   ProcessSpec spec =
@@ -91,7 +91,7 @@ TEST_P(LimitsTest, AChildThatOutlivesThePoliteLeaderIsKilledAndNamed) {
   EXPECT_TRUE(reads_eof(reader.get(), 0));
 }
 
-TEST_P(LimitsTest, AStoppedLeaderSeesTheSignal) {
+TEST_P(LimitsTest, StoppedLeaderReceivesSigterm) {
   ProcessSpec spec = shell("trap 'exit 5' TERM; echo up; kill -STOP $$; while :; do sleep 0.05; done");
   spec.limits.timeout = Milliseconds(200);
   const ProcessEnd end = run_past_up(spec);
@@ -100,7 +100,7 @@ TEST_P(LimitsTest, AStoppedLeaderSeesTheSignal) {
   EXPECT_FALSE(end.termination.forced);
 }
 
-TEST_P(LimitsTest, StallIsSilenceNotLength) {
+TEST_P(LimitsTest, StallMeasuresSilenceNotRuntime) {
   ProcessSpec silent = shell("echo up; exec sleep 1000");
   silent.limits.stall = Milliseconds(300);
   EXPECT_EQ(run(silent).cause, EndCause::kStall);
@@ -149,7 +149,7 @@ class LimitHookTest : public testing::TestWithParam<Layer> {
   std::optional<ProcessEnd> end_;
 };
 
-TEST_P(LimitHookTest, TheTreeIsWholeUntilTheHookIsDone) {
+TEST_P(LimitHookTest, TreeStaysAliveUntilHookCompletes) {
   ProcessSpec spec = shell("exec sleep 1000");
   std::function<void()> go_on;
   int guard = 0;
@@ -170,7 +170,7 @@ TEST_P(LimitHookTest, TheTreeIsWholeUntilTheHookIsDone) {
   go_on();  // and one after the end is none
 }
 
-TEST_P(LimitHookTest, AHookThatIsNeverDoneIsNotWaitedForForEver) {
+TEST_P(LimitHookTest, EndsCaseAfterHookTimeLimit) {
   ProcessSpec spec = shell("exec sleep 1000");
   spec.limit_hook = Milliseconds(50);
   spec.on_limit = [](int, const std::function<void()>&) {};
@@ -181,7 +181,7 @@ TEST_P(LimitHookTest, AHookThatIsNeverDoneIsNotWaitedForForEver) {
   EXPECT_THAT(end_->exit_signal, Optional(SIGTERM));
 }
 
-TEST_P(LimitHookTest, ACaseThatEndsMeanwhileIsATimeoutAllTheSame) {
+TEST_P(LimitHookTest, CaseThatEndsDuringHookIsTimeout) {
   ProcessSpec spec = shell("exec sleep 1000");
   std::function<void()> go_on;
   spec.on_limit = [&](int guard, std::function<void()> done) {
@@ -198,7 +198,7 @@ TEST_P(LimitHookTest, ACaseThatEndsMeanwhileIsATimeoutAllTheSame) {
   EXPECT_THAT(end_->exit_signal, Optional(SIGKILL));
 }
 
-TEST_P(LimitHookTest, AStopCutsTheHookShort) {
+TEST_P(LimitHookTest, StopEndsHookEarly) {
   ProcessSpec spec = shell("exec sleep 1000");
   bool reached = false;
   spec.on_limit = [&](int, const std::function<void()>&) { reached = true; };
@@ -213,7 +213,7 @@ TEST_P(LimitHookTest, AStopCutsTheHookShort) {
 }
 
 // Tools that look at a case must see its processes by the pids that the runner knows.
-TEST_P(LimitHookTest, AToolWithHostPidsSeesTheRunner) {
+TEST_P(LimitHookTest, ToolSeesHostPids) {
   ProcessSpec spec = shell("test -d /proc/" + std::to_string(getpid()) + "/task && echo \"$PPID\"");
   spec.limits.timeout = Milliseconds(20'000);
   spec.reach = Reach::kMachine;

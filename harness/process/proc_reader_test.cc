@@ -23,14 +23,14 @@
 namespace proctor {
 namespace {
 
-TEST(ProcReader, GivesWhatTheFileHas) {
+TEST(ProcReader, ReadsFileContents) {
   ProcReader reader;
   const auto text = reader.read(getpid(), "cmdline");
   ASSERT_TRUE(text.ok()) << text.error().what;
   EXPECT_EQ(*text, *read_file("/proc/self/cmdline"));
 }
 
-TEST(ProcReader, SaysWhatIsGone) {
+TEST(ProcReader, ReportsMissingProcess) {
   const pid_t child = fork();
   if (child == 0) _exit(0);
   waitpid(child, nullptr, 0);
@@ -39,7 +39,7 @@ TEST(ProcReader, SaysWhatIsGone) {
 }
 
 // One that no patience is had with is left behind, asked for again while it is under way, and forgotten once it is over.
-TEST(ProcReader, AnAnswerThatComesTooLateIsNotWaitedFor) {
+TEST(ProcReader, ReportsTimeoutOfLateRead) {
   ProcReader reader(Milliseconds(0));
   for (int i = 0; i < 1000; ++i) {
     const auto text = reader.read(getpid(), "maps");
@@ -155,7 +155,7 @@ TEST_F(LeakedProcesses, WhatCannotBeReadIsNotGone) {
   close(children);
 }
 
-TEST(OwnChildren, AreThoseThatCameLater) {
+TEST(OwnChildren, ListsOnlyLaterChildren) {
   const StrayChild server([] {
     const pid_t parent = getpid();
     if (fork() != 0) return;
@@ -199,17 +199,17 @@ class SocketHolderTest : public testing::Test {
   UniqueFd server_;
 };
 
-TEST_F(SocketHolderTest, TheOtherEndIsFound) {
+TEST_F(SocketHolderTest, FindsPeerSocket) {
   EXPECT_EQ(inode_of_peer(server_.get()), inode_of(client_));
   EXPECT_EQ(inode_of_peer(client_.get()), inode_of(server_));
 }
 
-TEST_F(SocketHolderTest, AClosedEndHasNoOwner) {
+TEST_F(SocketHolderTest, ClosedSocketHasNoPeer) {
   client_.reset();
   EXPECT_EQ(inode_of_peer(server_.get()), 0u);
 }
 
-TEST_F(SocketHolderTest, OnlyAProcessOfTheTreeHoldsIt) {
+TEST_F(SocketHolderTest, FindsSocketOnlyInProcessTree) {
   const std::uint64_t inode = inode_of(client_);
   EXPECT_TRUE(tree_holds_socket(getppid(), inode));
   EXPECT_FALSE(tree_holds_socket(getppid(), inode_of(client_) + 1'000'000'000));

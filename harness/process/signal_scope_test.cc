@@ -20,24 +20,24 @@ class SignalScopeTest : public ContainedProcessTest {
   static std::string runner() { return std::to_string(getpid()); }
 };
 
-TEST_P(SignalScopeTest, TheRunnerCannotBeSignalled) {
+TEST_P(SignalScopeTest, CaseCannotSignalRunner) {
   if (!held() && !has_pid_namespace(GetParam())) GTEST_SKIP() << "neither Landlock nor seccomp works here";
   EXPECT_THAT(run(shell("kill -0 " + runner())).exit_code, Optional(1));
 }
 
-TEST_P(SignalScopeTest, TheGuardCannotBeSignalled) {
+TEST_P(SignalScopeTest, CaseCannotSignalGuard) {
   if (containment_->probe().signals != "landlock") GTEST_SKIP() << "needs Linux 6.12 with Landlock";
   EXPECT_THAT(run(shell("kill -0 $PPID")).exit_code, Optional(1));
 }
 
-TEST_P(SignalScopeTest, ACaseSignalsItsOwnProcesses) {
+TEST_P(SignalScopeTest, CaseSignalsOwnProcesses) {
   EXPECT_THAT(run(shell("sleep 100 & kill -0 $! && kill -TERM $!; wait $!; test $? = 143")).exit_code,
               Optional(0));
   EXPECT_THAT(run(shell("trap 'exit 7' USR1; kill -USR1 0; exit 1")).exit_code, Optional(7));
 }
 
 // The same, where set-uid programs must work: root needs no `no_new_privs` for a signal scope.
-TEST_P(SignalScopeTest, HostPidsKeepTheScopeOfRoot) {
+TEST_P(SignalScopeTest, RootKeepsSignalScopeWithHostPids) {
   if (geteuid() != 0 || !held()) GTEST_SKIP() << "needs root and a signal scope";
   ProcessSpec spec = shell("kill -0 " + runner());
   spec.reach = Reach::kHostPids;
@@ -47,7 +47,7 @@ TEST_P(SignalScopeTest, HostPidsKeepTheScopeOfRoot) {
   EXPECT_THAT(run(privileges).exit_code, Optional(0));
 }
 
-TEST_P(SignalScopeTest, AToolOfTheRunnerIsNotConfined) {
+TEST_P(SignalScopeTest, RunnerToolsAreNotConfined) {
   ProcessSpec spec = shell("kill -0 " + runner());
   spec.reach = Reach::kMachine;
   EXPECT_THAT(run(spec).exit_code, Optional(0));

@@ -47,7 +47,7 @@ TEST_P(CasePidsTest, ConsecutiveGuardsGetDistantPids) {
 
 INSTANTIATE_TEST_SUITE_P(Limits, CasePidsTest, testing::Values(32'768, 98'304, 99'999, 4'194'304));
 
-TEST(CasePids, NeedTheLimitOfTheKernel) {
+TEST(CasePids, RequireKernelPidLimit) {
   EXPECT_EQ(CasePids().of(7), 0U);
   EXPECT_EQ(CasePids(0).of(7), 0U);
   EXPECT_NE(case_pids_here().of(7), 0U);
@@ -84,7 +84,7 @@ MapsWritten write_maps_of_a_late_process() {
 }
 
 // Root may write the maps at any time.
-TEST(IdMaps, AreWrittenWhenTheProcessBecomesDumpableLate) {
+TEST(IdMaps, WriteWaitsUntilProcessIsDumpable) {
   const pid_t user = fork();
   if (user == 0) {
     if (getuid() == 0 && (setresgid(kUserOfMaps, kUserOfMaps, kUserOfMaps) != 0 ||

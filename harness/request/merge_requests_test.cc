@@ -41,7 +41,7 @@ TEST(Options, EachValueIsPutTakenAndShown) {
   }
 }
 
-TEST(Options, EachRowIsCompleteAndOnceInItsCommand) {
+TEST(Options, EachRowIsCompleteAndUnique) {
   std::set<std::pair<std::string, unsigned>> names;
   std::set<std::string> keys;
   for (const Option& option : options()) {
@@ -57,9 +57,9 @@ TEST(Options, EachRowIsCompleteAndOnceInItsCommand) {
   }
 }
 
-TEST(Options, ARowThatSaysNothingIsUnrecorded) { EXPECT_EQ(Option{}.effect, GateEffect::kUnrecorded); }
+TEST(Options, DefaultEffectIsUnrecorded) { EXPECT_EQ(Option{}.effect, GateEffect::kUnrecorded); }
 
-TEST(Options, BadTextsNameWhatIsAllowed) {
+TEST(Options, BadValueErrorsNameAllowedValues) {
   RunRequest request;
   EXPECT_EQ(put(*find_option("--jobs"), "0", request).error().what,
             "must be a whole number from 1 to 10000 (got `0`)");
@@ -69,7 +69,7 @@ TEST(Options, BadTextsNameWhatIsAllowed) {
   EXPECT_FALSE(is_given(*find_option("--jobs"), request));
 }
 
-TEST(Merge, TheFirstThatGivesAValueWins) {
+TEST(Merge, StrongerRequestOverridesWeaker) {
   for (const Option& option : options()) {
     RunRequest stronger;
     RunRequest weaker;
@@ -88,7 +88,7 @@ TEST(Merge, TheFirstThatGivesAValueWins) {
   EXPECT_EQ(merge(typed, keys).rules.strict, false) << "`--strict=false` is given";
 }
 
-TEST(Merge, KeysCountForTheirCommands) {
+TEST(Merge, KeysApplyOnlyToMatchingCommands) {
   RunRequest keys;
   keys.schedule.jobs = 2;
   keys.schedule.breaker = 3;
@@ -106,7 +106,7 @@ std::vector<std::string> shown(const std::vector<NarrowingOption>& narrowing) {
   return lines;
 }
 
-TEST(Narrowing, OptionsAndKeysThatChangeCasesOrVerdictsAreNamed) {
+TEST(Narrowing, NamesOptionsThatChangeCasesOrVerdicts) {
   RunRequest typed;
   RunRequest keys;
   typed.schedule.jobs = 3;
@@ -123,7 +123,7 @@ TEST(Narrowing, OptionsAndKeysThatChangeCasesOrVerdictsAreNamed) {
   EXPECT_THAT(narrowing_keys(typed, keys), IsEmpty()) << "the option replaces the key";
 }
 
-TEST(Narrowing, AValueThatOnlyMakesAVerdictStricterIsHarmless) {
+TEST(Narrowing, IgnoresValuesThatMakeVerdictsStricter) {
   RunRequest typed;
   typed.limits.leaks = "fail";
   EXPECT_THAT(narrowing_options(typed, kForRun), IsEmpty());

@@ -35,7 +35,7 @@ TEST(FlakyPolicy, ErrorNamesTheValue) {
   EXPECT_EQ(parse_flaky("pass").error().hint, "For example pass:2%.");
 }
 
-TEST(Layers, ParserReadsOneLayerOrTheWeakestAllowed) {
+TEST(Layers, ParsesExactOrMinimumLayer) {
   EXPECT_FALSE(parse_layers("auto")->wanted || parse_layers("auto")->required);
   EXPECT_FALSE(parse_layers("")->wanted);
   EXPECT_EQ(parse_layers("pidns")->wanted, Layer::kPidns);
@@ -43,7 +43,7 @@ TEST(Layers, ParserReadsOneLayerOrTheWeakestAllowed) {
   EXPECT_FALSE(parse_layers(">=cgroup")->wanted);
 }
 
-TEST(Layers, ErrorNamesTheValueAndTheNearMiss) {
+TEST(Layers, ErrorSuggestsNearestLayer) {
   EXPECT_EQ(parse_layers("cgrup").error().what, "`cgrup` is not a containment layer");
   EXPECT_EQ(parse_layers("cgrup").error().hint, "Did you mean `cgroup`?");
   EXPECT_FALSE(parse_layers(">=auto"));

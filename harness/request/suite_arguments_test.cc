@@ -55,7 +55,7 @@ TEST(SuiteArguments, ErrorNamesTheArgument) {
   }
 }
 
-TEST(SuiteArguments, CommandAcceptsItsOwnNamesOnly) {
+TEST(SuiteArguments, CommandAcceptsOnlySupportedArguments) {
   const auto result = read({"point=bytes=1"}, {"size", "seed"}).result;
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().what, HasSubstr("`point` is not an argument"));

@@ -42,7 +42,7 @@ std::string_view to_string(SourceKind kind);
 SourceKind kind_of_source(std::string_view source);
 
 struct CoveredCheck {
-  std::string id{};                   // without parameters: "memory.xpu/Copy.OddAddressesAreByteExact"
+  std::string id{};                   // without parameters: "memory.xpu/Copy.UnalignedCopyIsByteExact"
   std::vector<std::string> faults{};  // as it declares them
   SeverityWord severity{};
   SourceKind kind = SourceKind::kProject;  // of the source of its rule

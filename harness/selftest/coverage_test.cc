@@ -36,7 +36,7 @@ const CoveredFault& fault(const Coverage& coverage, const std::string& name) {
   return *std::ranges::find(coverage.faults, name, &CoveredFault::name);
 }
 
-TEST(CoverageTest, EachRuleHasItsChecksOnceAndTheirFaults) {
+TEST(CoverageTest, EachRuleListsChecksAndFaultsOnce) {
   const Coverage coverage = coverage_of(plan());
   ASSERT_THAT(coverage.rules, SizeIs(2));
   EXPECT_EQ(coverage.rules[0].id, "S1.2");
@@ -47,7 +47,7 @@ TEST(CoverageTest, EachRuleHasItsChecksOnceAndTheirFaults) {
   EXPECT_THAT(coverage.rules[1].sources, ElementsAre("SPIR-V specification, OpIAdd"));
 }
 
-TEST(CoverageTest, ChecksAreCountedByTheKindOfTheirSource) {
+TEST(CoverageTest, CountsChecksByKindOfSource) {
   Plan mixed = plan();
   mixed.cases[2].source = "project rule: A copy ends.";
   mixed.cases[2].severity = Severity::kWarn;
@@ -61,14 +61,14 @@ TEST(CoverageTest, ChecksAreCountedByTheKindOfTheirSource) {
   EXPECT_EQ(check["severity"], "warn");
 }
 
-TEST(CoverageTest, EachFaultOfTheSimulatorHasTheChecksThatNameIt) {
+TEST(CoverageTest, ListsChecksOfEachFault) {
   const Coverage coverage = coverage_of(plan());
   EXPECT_THAT(fault(coverage, "memory.corrupt_copy").checks, ElementsAre("m.xpu/A.One"));
   EXPECT_THAT(fault(coverage, "visibility.missing_device").checks, IsEmpty());
   EXPECT_TRUE(fault(coverage, "visibility.missing_device").blanket);
 }
 
-TEST(CoverageTest, FunctionsAreWholeTextsOfAProgram) {
+TEST(CoverageTest, FindsFunctionNamesAsWholeStrings) {
   using namespace std::string_view_literals;
   const auto bytes =
       "\x7f"
@@ -80,7 +80,7 @@ TEST(CoverageTest, FunctionsAreWholeTextsOfAProgram) {
   EXPECT_THAT(functions_named_in(bytes, Backend::kNone), IsEmpty());
 }
 
-TEST(CoverageTest, WhatIsNotCoveredIsNamed) {
+TEST(CoverageTest, ListsUncoveredFunctionsAndFaults) {
   Coverage coverage = coverage_of(plan());
   coverage.functions = {{.name = "zeInit", .backend = "xpu", .suites = {"m.xpu"}, .checks = {"m.xpu/A.One"}},
                         {.name = "zeFenceReset", .backend = "xpu", .reason = "a fence is waited for"}};
@@ -114,7 +114,7 @@ TEST(CoverageTest, AFunctionHasChecksOrAReason) {
   EXPECT_FALSE(add_calls(functions, calls, "[[uncalled]]\nfunctions = ['zet*']\n")) << "no reason";
 }
 
-TEST(CoverageTest, WhatIsInTheTreeCanBeRead) {
+TEST(CoverageTest, RecordedCallsAreReadable) {
   std::vector<VendorFunction> none;
   EXPECT_TRUE(add_calls(none, recorded_calls(), uncalled_functions()));
   std::vector<VendorFunction> one = {{.name = "zeInit", .backend = "xpu"}};
@@ -122,7 +122,7 @@ TEST(CoverageTest, WhatIsInTheTreeCanBeRead) {
   EXPECT_THAT(one[0].checks, Not(IsEmpty()));
 }
 
-TEST(SourceKindTest, ADocumentAndAPlaceInIt) {
+TEST(SourceKindTest, RecognisesDocumentWithSection) {
   EXPECT_EQ(kind_of_source("Level Zero specification, zeMemFree"), SourceKind::kSpecification);
   EXPECT_EQ(kind_of_source("CUDA Runtime API, cudaFree: implicit synchronization"),
             SourceKind::kSpecification);
@@ -131,12 +131,12 @@ TEST(SourceKindTest, ADocumentAndAPlaceInIt) {
   EXPECT_EQ(kind_of_source("oneapi-src/level-zero-tests, test_copy.cpp"), SourceKind::kTests);
 }
 
-TEST(SourceKindTest, TheStrongestCounts) {
+TEST(SourceKindTest, StrongestOfSeveralSourcesCounts) {
   EXPECT_EQ(kind_of_source("OpenCL-CTS, atomics; SPIR-V specification, atomic instructions"),
             SourceKind::kSpecification);
 }
 
-TEST(SourceKindTest, ADocumentWithoutAPlaceProvesNothing) {
+TEST(SourceKindTest, DocumentWithoutSectionIsNoEvidence) {
   EXPECT_EQ(kind_of_source("Level Zero specification"), SourceKind::kProject);
   EXPECT_EQ(kind_of_source("Level Zero specification, "), SourceKind::kProject);
   EXPECT_EQ(kind_of_source("Level Zero specifications, zeMemFree"), SourceKind::kProject);

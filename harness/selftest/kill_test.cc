@@ -142,7 +142,7 @@ const Row kRows[] = {
 
 class Kill : public testing::TestWithParam<Row> {};
 
-TEST_P(Kill, IsJudgedByTheTable) {
+TEST_P(Kill, MatchesEachRowOfTable) {
   FaultedCase run = killed_run();
   GetParam().change(run);
   const KillResult kill = judge_kill(run);
@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(All, Kill, testing::ValuesIn(kRows),
 constexpr const char* kLine =
     R"({"fault":"memory.corrupt_copy","n":1,"pid":7,"t_ns":123,"case":"m.xpu/A.B"})";
 
-TEST(FaultLog, EachLineIsAFiring) {
+TEST(FaultLog, ParsesOneFiringPerLine) {
   const auto firings = parse_fault_log(std::string(kLine) + "\n" + kLine + "\n");
   ASSERT_TRUE(firings);
   ASSERT_EQ(firings->size(), 2U);
@@ -165,19 +165,19 @@ TEST(FaultLog, EachLineIsAFiring) {
   EXPECT_EQ(firings->front().t_ns, 123);
 }
 
-TEST(FaultLog, TheLastLineOfAKilledProcessMayBeCutOff) {
+TEST(FaultLog, IgnoresTruncatedLastLine) {
   const auto firings = parse_fault_log(std::string(kLine) + "\n" + std::string(kLine).substr(0, 20));
   ASSERT_TRUE(firings);
   EXPECT_EQ(firings->size(), 1U);
 }
 
-TEST(FaultLog, WhatIsNoRecordIsAnError) {
+TEST(FaultLog, RejectsInvalidRecords) {
   for (const std::string bad : {"{}", "x", R"({"fault":1,"t_ns":1})", R"({"fault":"a.b"})"}) {
     EXPECT_FALSE(parse_fault_log(std::string(kLine) + "\n" + bad + "\n")) << bad;
   }
 }
 
-TEST(FaultLog, NothingFiredWhenThereIsNoFile) {
+TEST(FaultLog, IsEmptyWithoutFile) {
   const auto firings = read_fault_log(testing::TempDir() + "no-such-fault-log");
   ASSERT_TRUE(firings);
   EXPECT_TRUE(firings->empty());

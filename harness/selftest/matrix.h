@@ -34,13 +34,13 @@ std::string_view fault_name(std::string_view spec);
 
 // A GoogleTest name without its parameter.
 struct SelftestCheck {
-  std::string id;                  // "memory.xpu/Copy.IsByteExact"
+  std::string id;                  // "memory.xpu/Copy.DestinationHasSourceBytes"
   std::size_t suite = 0;           // index into Plan::suites
   std::vector<std::size_t> cases;  // indices into Plan::cases, one per parameter
   std::vector<std::string> faults;
 };
 std::vector<SelftestCheck> checks_of(const Plan& plan);
-// "memory.xpu/Copy.IsByteExact" for "memory.xpu/Copy.IsByteExact/fp16".
+// "memory.xpu/Copy.DestinationHasSourceBytes" for "memory.xpu/Copy.DestinationHasSourceBytes/fp16".
 std::string check_id(std::string_view case_id);
 
 enum class RowPurpose { kClean, kListed, kSpread };

@@ -39,7 +39,7 @@ const Plan kPlan = plan_of({{"A.One", {"y.all", "x.a:at=1", "x.b"}},
                             {"A.Three", {"y.all"}},
                             {"A.Four", {}}});
 
-TEST(Matrix, AParameterIsNoCheckOfItsOwn) {
+TEST(Matrix, GroupsParametersIntoOneCheck) {
   const auto checks = checks_of(kPlan);
   ASSERT_EQ(checks.size(), 4U);
   EXPECT_EQ(checks[1].id, "s.xpu/A.Two");
@@ -47,19 +47,19 @@ TEST(Matrix, AParameterIsNoCheckOfItsOwn) {
   EXPECT_EQ(check_id("s.xpu/A.Two/a/b"), "s.xpu/A.Two");
 }
 
-TEST(Matrix, EveryCaseRunsClean) {
+TEST(Matrix, EveryCaseHasCleanRow) {
   EXPECT_THAT(rows_of(made(kPlan, {}), RowPurpose::kClean),
               ElementsAre("One", "Two", "Two", "Three", "Four"));
 }
 
-TEST(Matrix, QuickTakesTheFirstPointedFaultAndEveryFaultOnce) {
+TEST(Matrix, QuickModeCoversEveryCheckAndFault) {
   const auto matrix = made(kPlan, {});
   EXPECT_THAT(rows_of(matrix, RowPurpose::kListed),
               ElementsAre("One x.a:at=1", "Two x.a", "Three y.all", "One x.b"));
   EXPECT_THAT(rows_of(matrix, RowPurpose::kSpread), IsEmpty());
 }
 
-TEST(Matrix, FullTakesEveryPairAndSpreadsPointedFaults) {
+TEST(Matrix, FullModeTakesPairsAndSpreadsFaults) {
   const auto matrix = made(kPlan, {.full = true, .fault = {}, .check = {}});
   EXPECT_THAT(rows_of(matrix, RowPurpose::kListed),
               ElementsAre("One y.all", "One x.a:at=1", "One x.b", "Two x.a", "Two x.b", "Three y.all"));
@@ -76,7 +76,7 @@ TEST(Matrix, ListedRowsTryAllParameters) {
   EXPECT_THAT(row->cases, ElementsAre(1U, 2U));
 }
 
-TEST(Matrix, CanBeNarrowed) {
+TEST(Matrix, FiltersByFaultOrCheck) {
   const auto by_fault = made(kPlan, {.full = false, .fault = "x.b", .check = {}});
   EXPECT_TRUE(by_fault.partial);
   EXPECT_THAT(rows_of(by_fault, RowPurpose::kListed), ElementsAre("One x.b", "Two x.b"));
@@ -85,7 +85,7 @@ TEST(Matrix, CanBeNarrowed) {
   EXPECT_THAT(rows_of(by_check, RowPurpose::kClean), ElementsAre("One"));
 }
 
-TEST(Matrix, UnknownNamesAreRefusedWithTheNearMiss) {
+TEST(Matrix, UnknownNameSuggestsNearestName) {
   const auto no_fault = make_matrix(kPlan, {{"memory.corrupt_copy", false}}, {});
   ASSERT_FALSE(no_fault);
   EXPECT_THAT(no_fault.error().what, HasSubstr("s.xpu/A.One lists the unknown fault 'y.all'"));
@@ -97,7 +97,7 @@ TEST(Matrix, UnknownNamesAreRefusedWithTheNearMiss) {
   EXPECT_THAT(check.error().hint, HasSubstr("A.Three"));
 }
 
-TEST(Matrix, TheCatalogueIsTheSimulatorsTable) {
+TEST(Matrix, CatalogueListsFaultsOfBackend) {
   const auto catalogue = fault_catalogue("xpu");
   EXPECT_GE(catalogue.size(), 60U);
   EXPECT_LT(fault_catalogue("cuda").size(), catalogue.size());

@@ -127,7 +127,7 @@ const Expected kExpected[] = {
     {"KilledByASecondParameter", true, true, Outcome::kFail, "all digits are right"},
 };
 
-TEST_F(RowRunnerTest, EveryRowEndsAsTheTableSays) {
+TEST_F(RowRunnerTest, EveryRowMatchesExpectedResult) {
   for (const auto& expected : kExpected) {
     SCOPED_TRACE(expected.check);
     const auto& result = row(expected.check, RowPurpose::kListed);
@@ -149,7 +149,7 @@ TEST_F(RowRunnerTest, CleanRunsHaveNoFault) {
   EXPECT_EQ(row("SkipsForASymbol", RowPurpose::kClean).verdict.reason.text(), "symbol_missing:zesInit");
 }
 
-TEST_F(RowRunnerTest, NothingIsLeftInTheScratch) {
+TEST_F(RowRunnerTest, LeavesScratchDirectoryEmpty) {
   std::vector<std::string> left;
   for (const auto& root : scratch_->paths()) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
@@ -159,10 +159,10 @@ TEST_F(RowRunnerTest, NothingIsLeftInTheScratch) {
   EXPECT_THAT(left, testing::IsEmpty());
 }
 
-TEST_F(RowRunnerTest, TheSummaryNamesWhatIsNotProven) {
+TEST_F(RowRunnerTest, SummaryNamesUnprovenFaultsAndChecks) {
   auto matrix = *matrix_;
   matrix.faults = {
-      {"memory.corrupt_copy", false}, {"copy.short", false}, {"host.crash", true}, {"sysman.hot", false}};
+      {"memory.corrupt_copy", false}, {"copy.short", false}, {"host.crash", true}, {"sysman.exceed_temperature_limit", false}};
   const auto summary = summarise(*plan_, matrix, *results_, {});
   EXPECT_EQ(summary.caught, 2);
   EXPECT_EQ(summary.faults, 3);
@@ -173,7 +173,7 @@ TEST_F(RowRunnerTest, TheSummaryNamesWhatIsNotProven) {
   EXPECT_EQ(summary.checks_set_aside.size(), 1U);
 }
 
-TEST(RowRunner, AnEnvironmentThatCannotBeMadeIsAnErrorOfItsRow) {
+TEST(RowRunner, EnvironmentFailureIsErrorOfRow) {
   auto containment = Containment::open(Layer::kSubreaper, "selftest-error-" + std::to_string(getpid()));
   ASSERT_TRUE(containment);
   auto scratch = ScratchRoot::create();

@@ -54,7 +54,7 @@ class Summary : public testing::Test {
   std::vector<SelftestResult> results_;
 };
 
-TEST_F(Summary, AllKilledAndCaught) {
+TEST_F(Summary, CountsKilledChecksAndCaughtFaults) {
   plan({{"A.One", {"x.a", "y.all"}}, {"A.Two", {"x.b"}}});
   const auto sum = summary();
   EXPECT_THAT(sum.problems, IsEmpty());
@@ -64,7 +64,7 @@ TEST_F(Summary, AllKilledAndCaught) {
   EXPECT_EQ(sum.killed, 2);
 }
 
-TEST_F(Summary, ASurvivorLeavesCheckAndFaultOpen) {
+TEST_F(Summary, ReportsSurvivorForCheckAndFault) {
   plan({{"A.One", {"x.a", "y.all"}}, {"A.Two", {"x.b"}}});
   survive(*rows("Two", RowPurpose::kListed).front());
   const auto sum = summary();
@@ -74,7 +74,7 @@ TEST_F(Summary, ASurvivorLeavesCheckAndFaultOpen) {
                                         "s.xpu/A.Two has no killer", "no check catches x.b"));
 }
 
-TEST_F(Summary, ABlanketFaultIsNeverTheOnlyKiller) {
+TEST_F(Summary, BlanketFaultDoesNotProveCheck) {
   plan({{"A.One", {"x.a", "x.b"}}, {"A.Two", {"y.all"}}});
   const auto sum = summary();
   EXPECT_EQ(sum.caught, 3);
@@ -82,14 +82,14 @@ TEST_F(Summary, ABlanketFaultIsNeverTheOnlyKiller) {
   EXPECT_THAT(sum.problems, ElementsAre("s.xpu/A.Two is killed by blanket faults only"));
 }
 
-TEST_F(Summary, ABlanketFaultAloneSaysNothingOfItsChecks) {
+TEST_F(Summary, BlanketFaultAloneReportsNoCheck) {
   plan({{"A.One", {"x.a", "y.all"}}, {"A.Two", {"x.b"}}}, false, "y.all");
   const auto sum = summary();
   EXPECT_EQ(sum.caught, 1);
   EXPECT_THAT(sum.problems, IsEmpty());
 }
 
-TEST_F(Summary, AFaultThatNeverFiredIsAProblem) {
+TEST_F(Summary, ReportsFaultThatNeverFired) {
   plan({{"A.One", {"x.a", "x.b", "y.all"}}});
   auto& row = *rows("One", RowPurpose::kListed).at(1);
   row.verdict = {Outcome::kPass, ""};
@@ -98,12 +98,12 @@ TEST_F(Summary, AFaultThatNeverFiredIsAProblem) {
               ElementsAre("s.xpu/A.One is not killed by x.b: the fault never fired", "no check catches x.b"));
 }
 
-TEST_F(Summary, AFaultThatNobodyListsIsAProblem) {
+TEST_F(Summary, ReportsFaultWithoutCheck) {
   plan({{"A.One", {"x.a", "y.all"}}});
   EXPECT_THAT(summary().problems, ElementsAre("no check catches x.b: none lists it"));
 }
 
-TEST_F(Summary, ACheckWithoutFaultsIsAProblemUnlessExempt) {
+TEST_F(Summary, ReportsCheckWithoutFaultsUnlessExempt) {
   plan({{"A.One", {"x.a", "x.b", "y.all"}}, {"A.Two", {}}});
   EXPECT_THAT(summary().problems, ElementsAre("s.xpu/A.Two has no killer: it lists no fault"));
   const auto sum = summary({{"s.xpu/A.Two", "because"}});
@@ -113,13 +113,13 @@ TEST_F(Summary, ACheckWithoutFaultsIsAProblemUnlessExempt) {
   EXPECT_EQ(sum.exempt.front().reason, "because");
 }
 
-TEST_F(Summary, ExemptionsThatAreNotNeededAreProblems) {
+TEST_F(Summary, ReportsUnneededExemptions) {
   plan({{"A.One", {"x.a", "x.b", "y.all"}}});
   EXPECT_THAT(summary({{"s.xpu/A.One", "x"}}).problems, ElementsAre(HasSubstr("remove the exemption")));
   EXPECT_THAT(summary({{"s.xpu/A.Gone", "x"}}).problems, ElementsAre(HasSubstr("there is no such check")));
 }
 
-TEST_F(Summary, UncleanCleanRunsAreProblems) {
+TEST_F(Summary, ReportsCleanRunsThatFail) {
   const std::vector<PlannedCheck> checks = {{"A.One", {"x.a", "x.b", "y.all"}}};
   const Verdict unclean[] = {{Outcome::kFail, ""},
                              {Outcome::kCrash, {Reason::kSignal, 11}},
@@ -135,7 +135,7 @@ TEST_F(Summary, UncleanCleanRunsAreProblems) {
   EXPECT_THAT(summary().problems, ElementsAre(HasSubstr("warns without any fault")));
 }
 
-TEST_F(Summary, AnExemptCheckMaySkipButNotFail) {
+TEST_F(Summary, ExemptCheckMaySkipButNotFail) {
   plan({{"A.One", {"x.a", "x.b", "y.all"}}, {"A.Two", {}}});
   auto& clean = *rows("Two", RowPurpose::kClean).front();
   clean.verdict = {Outcome::kSkip, {Reason::kNeeds, "drivers>=2"}};
@@ -144,7 +144,7 @@ TEST_F(Summary, AnExemptCheckMaySkipButNotFail) {
   EXPECT_THAT(summary({{"s.xpu/A.Two", "x"}}).problems, ElementsAre(HasSubstr("is fail without any fault")));
 }
 
-TEST_F(Summary, WhatThisMachineLacksIsSetAside) {
+TEST_F(Summary, SetsAsideChecksWithMissingSymbols) {
   plan({{"A.One", {"x.a", "y.all"}}, {"A.Two", {"x.b", "x.a"}}});
   rows("Two", RowPurpose::kClean).front()->verdict = {Outcome::kSkip, {Reason::kSymbolMissing, "zesInit"}};
   for (auto* row : rows("Two", RowPurpose::kListed)) {
@@ -161,7 +161,7 @@ TEST_F(Summary, WhatThisMachineLacksIsSetAside) {
   EXPECT_EQ(sum.faults_set_aside.front().name, "x.b");
 }
 
-TEST_F(Summary, WhatAnOlderRuntimeLacksIsSetAside) {
+TEST_F(Summary, SetsAsideChecksOfNewerRuntime) {
   plan({{"A.One", {"x.a", "x.b", "y.all"}}, {"A.Two", {"x.a"}}, {"A.Three", {"x.b"}}}, true);
   for (const auto& [name, reason] : {std::pair{"Two", "needs:cuda>=13"}, {"Three", "fatbin_missing:basic"}}) {
     rows(name, RowPurpose::kClean).front()->verdict = {Outcome::kSkip, reason_in_words(reason)};
@@ -176,7 +176,7 @@ TEST_F(Summary, WhatAnOlderRuntimeLacksIsSetAside) {
   EXPECT_EQ(sum.checks_set_aside.back().reason, "fatbin_missing:basic");
 }
 
-TEST_F(Summary, ACaseMayBeUnsupportedBesideOthers) {
+TEST_F(Summary, AllowsUnsupportedCaseAmongSupportedCases) {
   plan({{"A.One/f32", {"x.a", "x.b", "y.all"}}, {"A.One/bf16", {"x.a", "x.b", "y.all"}}});
   const auto cases = rows("One", RowPurpose::kClean);
   ASSERT_EQ(cases.size(), 2U);
@@ -190,7 +190,7 @@ TEST_F(Summary, ACaseMayBeUnsupportedBesideOthers) {
                           "s.xpu/A.One/bf16 is skip(unsupported:all_reduce:bf16) without any fault"));
 }
 
-TEST_F(Summary, APointedFaultMustNotFailMostOfItsSuite) {
+TEST_F(Summary, ReportsFaultThatFailsMostChecks) {
   plan({{"A.One", {"x.a", "x.b", "y.all"}}, {"A.Two", {"x.b"}}, {"A.Three", {"x.b"}}, {"A.Four", {"x.b"}}},
        /*full=*/true);
   // Every check lists x.b, so it has nothing to spread to; x.a may fail one check more.
@@ -200,7 +200,7 @@ TEST_F(Summary, APointedFaultMustNotFailMostOfItsSuite) {
   EXPECT_THAT(summary().problems, ElementsAre(HasSubstr("x.a fails 3 of 4 checks of its suite")));
 }
 
-TEST_F(Summary, WhatTheSimulatorIsNoModelOfIsSetAside) {
+TEST_F(Summary, SetsAsideChecksUnsupportedBySimulator) {
   plan({{"A.One", {"x.a", "y.all"}}, {"A.Two", {"x.b"}}});
   rows("Two", RowPurpose::kClean).front()->verdict = {Outcome::kSkip,
                                                       {Reason::kNotOnSimulator, "tensor_cores"}};
@@ -214,7 +214,7 @@ TEST_F(Summary, WhatTheSimulatorIsNoModelOfIsSetAside) {
   EXPECT_EQ(sum.checks_set_aside.front().reason, "not_on_simulator:tensor_cores");
 }
 
-TEST_F(Summary, TheSimulatorIsNoModelOfAFewCasesOnly) {
+TEST_F(Summary, LimitsSkipsUnsupportedBySimulator) {
   std::vector<PlannedCheck> checks;
   std::vector<std::string> names;
   for (int i = 0; i < 13; ++i) names.push_back("A.C" + std::to_string(i));
@@ -267,7 +267,7 @@ TEST_F(SelftestReport, JsonHasRowsAndSummary) {
   EXPECT_EQ(document.at("simulated"), true);
 }
 
-TEST_F(SelftestReport, JsonIsValidUnderItsSchema) {
+TEST_F(SelftestReport, JsonMatchesSchema) {
   const TempDir directory;
   const std::string file = (directory / "selftest.json").string();
   std::ofstream(file) << text_;
@@ -283,14 +283,14 @@ TEST_F(SelftestReport, JsonIsValidUnderItsSchema) {
   EXPECT_EQ(done.exit_code, 0) << done.out << done.err;
 }
 
-TEST_F(SelftestReport, TableSaysWhatIsNotKilledOnOneLine) {
+TEST_F(SelftestReport, TableShowsUnkilledRowOnOneLine) {
   const auto table = selftest_table(plan_, matrix_, results_);
   EXPECT_THAT(table, HasSubstr("NOT KILLED: the fault never fired"));
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 4);
   EXPECT_EQ(table.find('\x1b'), std::string::npos);
 }
 
-TEST_F(SelftestReport, WordsEndWithTheProblems) {
+TEST_F(SelftestReport, SummaryTextEndsWithProblems) {
   const auto words = selftest_words(summary_);
   EXPECT_THAT(words, HasSubstr("1 exempt"));
   EXPECT_THAT(words, HasSubstr("problem: "));

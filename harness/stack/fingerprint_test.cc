@@ -46,7 +46,7 @@ class Host : public testing::Test {
   std::optional<std::string> image_digest_;
 };
 
-TEST_F(Host, WithoutAnyAcceleratorEveryUnknownHasItsReason) {
+TEST_F(Host, EveryUnknownFactHasReason) {
   EXPECT_EQ(value("host.os"), "Ubuntu 24.04.3 LTS");
   EXPECT_EQ(value("host.kernel"), "6.17.0-23-generic");
   for (const auto& fact : capture()) {
@@ -59,7 +59,7 @@ TEST_F(Host, WithoutAnyAcceleratorEveryUnknownHasItsReason) {
   EXPECT_EQ(fact("umd.level_zero").reason, "not installed: libze-intel-gpu1, intel-level-zero-gpu");
 }
 
-TEST_F(Host, WithNvidiaCards) {
+TEST_F(Host, CapturesNvidiaStack) {
   file("/sys/module/nvidia/version", "580.65.06\n");
   file("/proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06\n");
   file("/proc/driver/nvidia/gpus/0000:65:00.0/information",
@@ -86,7 +86,7 @@ TEST_F(Host, WithNvidiaCards) {
   EXPECT_EQ(value("kmd.nvidia.flavour"), "closed");
 }
 
-TEST_F(Host, WithIntelCards) {
+TEST_F(Host, CapturesIntelStack) {
   file("/sys/module/xe/srcversion", "0123ABC\n");
   file("/sys/kernel/debug/dri/0/gt0/uc/guc_info", "\tstatus: RUNNING\n\tfound release version 70.44.1\n");
   file("/sys/kernel/debug/dri/1/gt/uc/guc_info", "version: wanted 70.36.0, found 70.58.0\n");
@@ -103,7 +103,7 @@ TEST_F(Host, WithIntelCards) {
 }
 
 // Debian's package of OpenCL has Level Zero's driver in it; that of Intel's channels has not.
-TEST_F(Host, WithLevelZeroInThePackageOfOpenCl) {
+TEST_F(Host, FindsLevelZeroInOpenclPackage) {
   file("/var/lib/dpkg/status",
        "Package: intel-opencl-icd\nStatus: install ok installed\nVersion: 22.43.24595.41-1\n");
   file("/var/lib/dpkg/info/intel-opencl-icd.list",
@@ -116,7 +116,7 @@ TEST_F(Host, WithLevelZeroInThePackageOfOpenCl) {
 }
 
 // Links of an image or of a copied machine lead where they lead there; this machine has other files.
-TEST_F(Host, AbsoluteLinksLeadInsideOfTheRoot) {
+TEST_F(Host, ResolvesAbsoluteLinksInsideRoot) {
   const std::string outside = scratch_ / "outside";
   const auto move_out_and_link = [&](const std::string& path, const std::string& text) {
     fs::create_directories(fs::path(outside + path).parent_path());
@@ -148,7 +148,7 @@ TEST_F(Host, AbsoluteLinksLeadInsideOfTheRoot) {
   EXPECT_EQ(value("host.os"), "inside");
 }
 
-TEST_F(Host, InAnImageOfOurs) {
+TEST_F(Host, ReadsStackOfProctorImage) {
   image_digest_ = "sha256:abc";
   file("/etc/proctor/stack", "stack xpu-rolling\nlock sha256:123\nhost nvidia 580\n");
   EXPECT_EQ(value("image.stack"), "xpu-rolling");
@@ -157,7 +157,7 @@ TEST_F(Host, InAnImageOfOurs) {
   EXPECT_EQ(value("image.digest"), "sha256:abc");
 }
 
-TEST_F(Host, FilesThatSaySomethingElseAreUnknownNotWrong) {
+TEST_F(Host, InvalidFilesGiveUnknownFacts) {
   file("/usr/local/cuda/version.json", "[]");
   file("/etc/nvidia-container-runtime/config.toml", "mode = ");
   file("/usr/lib/libcuda.so.1", "");
@@ -179,14 +179,14 @@ TEST_F(Host, AChangeIsNamedWithBothValues) {
               ElementsAre("kmd.nvidia: 580.65.06, then unknown (the module nvidia is not loaded)"));
 }
 
-TEST(PackageOfLayer, IsKnownByItsNameOrByTheStartOfIt) {
+TEST(PackageOfLayer, MatchesExactNameOrPrefix) {
   for (const char* package : {"libze1", "libze-intel-gpu1", "cuda-compat-13-0", "intel-oneapi-ccl-2021.15"})
     EXPECT_TRUE(is_package_of_layer(package)) << package;
   for (const char* package : {"libze", "libze1-dev", "bash", ""})
     EXPECT_FALSE(is_package_of_layer(package)) << package;
 }
 
-TEST(DpkgStatus, OnlyWhatIsInstalledCounts) {
+TEST(DpkgStatus, CountsOnlyInstalledPackages) {
   EXPECT_THAT(installed_packages("Package: a\nStatus: install ok installed\nVersion: 1\nDepends: b\n\n"
                                  "Package: b\nStatus: install ok half-installed\nVersion: 2\n"),
               ElementsAre(Pair("a", "1")));

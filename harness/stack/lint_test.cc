@@ -35,7 +35,7 @@ void PrintTo(const Sample& sample, std::ostream* out) { *out << sample.name; }
 
 class LintRule : public testing::TestWithParam<Sample> {};
 
-TEST_P(LintRule, FindsWhatItIsFor) { EXPECT_EQ(found(kFrom + GetParam().text + kUser), GetParam().findings); }
+TEST_P(LintRule, FindsExpectedViolations) { EXPECT_EQ(found(kFrom + GetParam().text + kUser), GetParam().findings); }
 
 const Sample kSamples[] = {
     {"Clean",
@@ -108,13 +108,13 @@ const Sample kSamples[] = {
 INSTANTIATE_TEST_SUITE_P(All, LintRule, testing::ValuesIn(kSamples),
                          [](const auto& sample) { return std::string(sample.param.name); });
 
-TEST(LintUser, NobodySaysWhoTheLastStageRunsAs) {
+TEST(LintUser, LastStageMustSetUser) {
   EXPECT_THAT(found(kFrom), ElementsAre("1 no-user"));
   EXPECT_THAT(found(kFrom + "USER 7\nRUN true\n" + kFrom), ElementsAre("4 no-user"));
   EXPECT_THAT(found(kFrom + "USER 7\n"), IsEmpty());
 }
 
-TEST(LintImage, ByDigestOrGivenToTheBuild) {
+TEST(LintImage, RequiresDigestOrBuildArgument) {
   EXPECT_THAT(found("FROM ubuntu:24.04\nUSER 7\n"), ElementsAre("1 image-without-digest"));
   EXPECT_THAT(found("ARG B=ubuntu:24.04\nFROM ${B}\nUSER 7\n"), ElementsAre("2 image-without-digest"));
   EXPECT_THAT(found("ARG B=ubuntu@sha256:1\nFROM ${B}\nUSER 7\n"), IsEmpty());
@@ -123,7 +123,7 @@ TEST(LintImage, ByDigestOrGivenToTheBuild) {
 }
 
 // As it stood in a public project's Dockerfile for Intel GPUs.
-TEST(LintSample, AnUnpinnedPpaInstallOfLevelZeroOpenClAndMediaPackages) {
+TEST(LintSample, FindsUnpinnedPpaInstall) {
   const auto findings = lint_dockerfile(
       "FROM intel/deep-learning-essentials:2025.3.2-0-devel-ubuntu24.04\n"
       "USER root\n"

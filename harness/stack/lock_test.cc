@@ -58,7 +58,7 @@ std::string refusal(const std::string& text) {
   return lock ? "accepted" : lock.error().what + " | " + lock.error().hint;
 }
 
-TEST(StackLock, SaysWhatItHolds) {
+TEST(StackLock, ParsesEveryField) {
   const auto lock = parse_stack_lock(kGood, "docker/stacks/a.toml");
   ASSERT_TRUE(lock) << lock.error().what;
   EXPECT_EQ(lock->name, "a");
@@ -90,7 +90,7 @@ std::string two_flavours(const std::string& more = {}) {
   return text.replace(text.find(version), version.size(), version + more);
 }
 
-TEST(StackLock, AFlavourHasItsBaseAndItsPackages) {
+TEST(StackLock, EachFlavourHasBaseAndPackages) {
   const auto lock = parse_stack_lock(two_flavours("flavour = \"devel\"\n"), "docker/stacks/a.toml");
   ASSERT_TRUE(lock) << lock.error().what;
   const auto flavours = lock->flavours();
@@ -102,7 +102,7 @@ TEST(StackLock, AFlavourHasItsBaseAndItsPackages) {
   EXPECT_EQ(flavours[1].files.size(), 1U);
 }
 
-TEST(StackLock, AFlavourThatIsMissingTwiceThereOrUnknownIsNamed) {
+TEST(StackLock, RejectsMissingDuplicateOrUnknownFlavour) {
   std::string twice = two_flavours();
   twice.replace(twice.find("\"base\""), 6, "\"devel\"");
   EXPECT_THAT(refusal(twice), HasSubstr("each of several [[base]] needs its own `flavour`"));
@@ -119,14 +119,14 @@ TEST(StackLock, AFlavourThatIsMissingTwiceThereOrUnknownIsNamed) {
       HasSubstr("`base`"));
 }
 
-TEST(StackLock, ANameThatWouldBeMoreThanANameIsRefused) {
+TEST(StackLock, RejectsUnsafeStackName) {
   for (const char* file : {"a b.toml", "$(x).toml", "x;y.toml", "-x.toml", "X.toml", "a'.toml", "a\n.toml",
                            "a..toml", "a..b.toml", "a.-b.toml", "a-.b.toml", ".toml", ""})
     EXPECT_FALSE(parse_stack_lock(kGood, std::string("docker/stacks/") + file)) << file;
   EXPECT_TRUE(parse_stack_lock(kGood, "docker/stacks/cuda-13.1.toml"));
 }
 
-TEST(StackLock, ADateIsADayOfTheCalendar) {
+TEST(StackLock, RejectsInvalidDate) {
   for (const char* good : {"2026-11-23", "1999-01-31"})
     EXPECT_EQ(refusal(with("backend", "date = \"" + std::string(good) + "\"\nbackend")), "accepted");
   for (const char* bad :
@@ -136,7 +136,7 @@ TEST(StackLock, ADateIsADayOfTheCalendar) {
         << bad;
 }
 
-TEST(StackLock, WhatIsUnverifiedMayBeUnknownAndIsNamed) {
+TEST(StackLock, ListsUnverifiedValuesAsUnknown) {
   const auto text =
       with("digest = \"sha256:1111111111111111111111111111111111111111111111111111111111111111\"",
            "unverified = true");
@@ -145,7 +145,7 @@ TEST(StackLock, WhatIsUnverifiedMayBeUnknownAndIsNamed) {
   EXPECT_THAT(lock->unknown(), ElementsAre("base.digest"));
 }
 
-TEST(StackLock, ARepositoryWithoutDatesHasItsOwnKeyFileAndSaysWhoKnows) {
+TEST(StackLock, ParsesRepositoryWithoutSnapshot) {
   const auto text = with(
       "url        = \"http://snapshot.ubuntu.com/ubuntu/{snapshot}\"\nsnapshot   = \"20260901T000000Z\"",
       "url = \"https://example.org/gpu\"\nkeeps_versions = true\nkey_url = \"https://example.org/gpu.key\"\n"
@@ -169,7 +169,7 @@ void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.name; 
 
 class StackLockMistake : public testing::TestWithParam<Mistake> {};
 
-TEST_P(StackLockMistake, IsRefusedWithValueAndPlace) {
+TEST_P(StackLockMistake, IsRejectedWithReason) {
   EXPECT_THAT(refusal(with(GetParam().from, GetParam().to)), HasSubstr(GetParam().said));
 }
 
@@ -226,7 +226,7 @@ TEST(StackLock, PackagesNeedARepository) {
   EXPECT_THAT(refusal(text), HasSubstr("require a [[repository]]"));
 }
 
-TEST(StackLocks, OurOwnAreReadAndTheNearestNameIsOffered) {
+TEST(StackLocks, ReadsShippedLocksAndSuggestsNearestName) {
   const std::string directory = std::string(PROCTOR_SOURCE_DIR) + "/docker/stacks";
   const auto names = stack_names(directory);
   ASSERT_TRUE(names);
@@ -241,7 +241,7 @@ TEST(StackLocks, OurOwnAreReadAndTheNearestNameIsOffered) {
   EXPECT_THAT(unknown.error().hint, HasSubstr("Did you mean `cuda-12`?"));
 }
 
-TEST(EmbeddedLocks, AreThoseOfTheTree) {
+TEST(EmbeddedLocks, MatchLocksOfSourceTree) {
   const std::string directory = std::string(PROCTOR_SOURCE_DIR) + "/docker/stacks";
   const auto names = stack_names(directory);
   ASSERT_TRUE(names);
@@ -254,7 +254,7 @@ TEST(EmbeddedLocks, AreThoseOfTheTree) {
   }
 }
 
-TEST(StackLock, EverySmallMistakeIsReadOrRefused) {
+TEST(StackLock, EveryMutationParsesOrIsRejected) {
   testing_support::for_each_mutation(kGood, ".[\"\n", [](const std::string& mutant) {
     const auto lock = parse_stack_lock(mutant, "a.toml");
     if (lock) return;

@@ -40,15 +40,15 @@ StackLock ours(const std::string& name) {
   return lock ? *lock : StackLock{};
 }
 
-TEST(RenderedProfile, IsTheCommittedOne) {
+TEST(RenderedProfile, MatchesCommittedFile) {
   const auto committed = read_file(kDocker + "/" + render_profile().path);
   ASSERT_TRUE(committed) << committed.error().what;
   EXPECT_EQ(*committed, render_profile().text);
 }
 
-class OurStack : public testing::TestWithParam<const char*> {};
+class ShippedStack : public testing::TestWithParam<const char*> {};
 
-TEST_P(OurStack, RendersToTheCommittedFiles) {
+TEST_P(ShippedStack, MatchesCommittedFiles) {
   for (const auto& file : render_stack(ours(GetParam()))) {
     const auto committed = read_file(kDocker + "/" + file.path);
     ASSERT_TRUE(committed) << committed.error().what;
@@ -56,7 +56,7 @@ TEST_P(OurStack, RendersToTheCommittedFiles) {
   }
 }
 
-TEST_P(OurStack, BreaksNoneOfOurRules) {
+TEST_P(ShippedStack, PassesLintRules) {
   for (const auto& flavour : ours(GetParam()).flavours()) {
     for (const auto& finding : lint_dockerfile(render_dockerfile(flavour))) {
       ADD_FAILURE() << flavour.base.flavour << ": " << finding.line << ": " << finding.rule << ": "
@@ -66,7 +66,7 @@ TEST_P(OurStack, BreaksNoneOfOurRules) {
 }
 
 // Both files give the container no rights, and the profile that the containment layer pidns needs.
-TEST_P(OurStack, HasAContainerWithoutRightsAndWithTheProfile) {
+TEST_P(ShippedStack, ContainerDropsRightsAndUsesSeccompProfile) {
   const StackLock lock = ours(GetParam());
   for (const char* option : {"--init\n", "--cap-drop=ALL\n", "--security-opt=no-new-privileges\n",
                              "--security-opt=seccomp=/opt/proctor/share/proctor/seccomp.json\n",
@@ -78,7 +78,7 @@ TEST_P(OurStack, HasAContainerWithoutRightsAndWithTheProfile) {
     EXPECT_THAT(render_compose(lock), HasSubstr(line));
 }
 
-TEST_P(OurStack, HasLabelsAndAUser) {
+TEST_P(ShippedStack, DockerfileSetsLabelsAndUser) {
   const StackLock lock = ours(GetParam());
   EXPECT_THAT(render_dockerfile(lock),
               AllOf(HasSubstr("org.opencontainers.image.created=\"" + lock.date + "T00:00:00Z\""),
@@ -88,7 +88,7 @@ TEST_P(OurStack, HasLabelsAndAUser) {
 }
 
 // buildah 1.28 and BuildKit without a frontend image: INSTRUCTIONS only, no syntax line, no heredoc.
-TEST_P(OurStack, NeedsNothingThatOnlyNewerBuildersHave) {
+TEST_P(ShippedStack, UsesNoNewBuilderFeatures) {
   const std::string text = render_dockerfile(ours(GetParam()));
   for (const char* newer : {"syntax=", "<<", "--checksum", "--link", "--network"}) {
     EXPECT_THAT(text, Not(HasSubstr(newer)));
@@ -96,7 +96,7 @@ TEST_P(OurStack, NeedsNothingThatOnlyNewerBuildersHave) {
 }
 
 // What nobody could verify says so; but nothing is left for who builds it to find out.
-TEST_P(OurStack, NeedsNoArgumentAndSaysWhereItsValuesAreFrom) {
+TEST_P(ShippedStack, NeedsNoBuildArgumentAndNamesSources) {
   const StackLock lock = ours(GetParam());
   EXPECT_THAT(lock.unknown(), IsEmpty());
   EXPECT_THAT(render_dockerfile(lock), Not(HasSubstr("--build-arg")));
@@ -104,7 +104,7 @@ TEST_P(OurStack, NeedsNoArgumentAndSaysWhereItsValuesAreFrom) {
   for (const auto& file : lock.files) EXPECT_NE(file.source, "") << file.name;
 }
 
-TEST(RenderedDockerfile, AKeyOfItsOwnIsBelievedForItsRepositoryOnlyAndLeavesNothing) {
+TEST(RenderedDockerfile, RepositoryKeyIsScopedAndRemoved) {
   const std::string text = render_dockerfile(ours("xpu-lts"));
   EXPECT_THAT(text, HasSubstr("ADD https://repositories.intel.com/gpu/intel-graphics.key "
                               "/fetched/intel-graphics.asc\n"));
@@ -116,10 +116,10 @@ TEST(RenderedDockerfile, AKeyOfItsOwnIsBelievedForItsRepositoryOnlyAndLeavesNoth
   EXPECT_THAT(render_dockerfile(ours("xpu-rolling")), Not(HasSubstr("Verify-Peer")));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OurStack,
+INSTANTIATE_TEST_SUITE_P(All, ShippedStack,
                          testing::Values("cpu-sim", "cuda-12", "cuda-13", "xpu-lts", "xpu-rolling"));
 
-TEST(RenderedFiles, OfXpuHaveNodesPathsAndTheGroupOfTheHost) {
+TEST(RenderedFiles, XpuFilesHaveDeviceNodesAndGroup) {
   const StackLock lock = ours("xpu-rolling");
   EXPECT_THAT(render_job_container(lock),
               AllOf(HasSubstr("    --device=/dev/dri\n"),
@@ -128,18 +128,18 @@ TEST(RenderedFiles, OfXpuHaveNodesPathsAndTheGroupOfTheHost) {
   EXPECT_THAT(render_compose(lock), HasSubstr("name: ${CACHE:-proctor-xpu-rolling-all-${SHARD:-1}}\n"));
 }
 
-TEST(RenderedFiles, OfCudaHaveTheGpusAndTheDriverOfTheHost) {
+TEST(RenderedFiles, CudaFilesHaveGpusAndDriverRequirement) {
   const StackLock lock = ours("cuda-13");
   EXPECT_THAT(render_job_container(lock), AllOf(HasSubstr("    --gpus=all\n"), Not(HasSubstr("/dev/dri"))));
   EXPECT_THAT(render_compose(lock),
               AllOf(HasSubstr("# The host needs the driver nvidia >= 580"), HasSubstr("- driver: nvidia\n")));
 }
 
-TEST(RenderedFiles, OfNoDeviceHaveNoCache) {
+TEST(RenderedFiles, DevicelessFilesHaveNoCache) {
   EXPECT_THAT(render_compose(ours("cpu-sim")), Not(HasSubstr("cache")));
 }
 
-TEST(RenderedFlavours, EachHasADockerfileAndTheFirstTheShortName) {
+TEST(RenderedFlavours, EachHasDockerfileAndFirstIsDefault) {
   const StackLock lock = ours("cuda-13");
   const auto files = render_stack(lock);
   ASSERT_GE(files.size(), 2U);
@@ -157,13 +157,13 @@ TEST(RenderedFiles, QuoteNamesInYaml) {
 }
 
 // Directives count only before any other comment.
-TEST(RenderedDockerfile, ATitleIsNoDirective) {
+TEST(RenderedDockerfile, TitleCannotBecomeDirective) {
   StackLock lock = ours("cpu-sim");
   lock.title = "syntax=docker.io/evil/frontend:1";
   EXPECT_THAT(render_dockerfile(lock), testing::StartsWith("# Generated by "));
 }
 
-TEST(RenderedDockerfile, NamesWhatIsUnverified) {
+TEST(RenderedDockerfile, NamesUnverifiedSources) {
   StackLock lock;
   lock.base.image = "ubuntu:24.04";
   lock.packages = {{.name = "libze1"}, {.name = "clinfo", .unverified = true}};
@@ -175,7 +175,7 @@ TEST(RenderedDockerfile, NamesWhatIsUnverified) {
   EXPECT_THAT(render_dockerfile(lock), Not(HasSubstr("Not compared")));
 }
 
-TEST(RenderedDockerfile, ADigestIsTheDefaultOfTheBase) {
+TEST(RenderedDockerfile, DigestIsDefaultOfBaseImage) {
   StackLock lock = ours("cuda-13");
   lock.base.digest = "sha256:" + std::string(64, '1');
   EXPECT_THAT(
@@ -208,14 +208,14 @@ class FetchCheck : public testing::Test {
   StackLock lock_;
 };
 
-TEST_F(FetchCheck, PassesTheFileThatWasMeant) { EXPECT_EQ(exit_code(), 0); }
+TEST_F(FetchCheck, AcceptsFileWithMatchingHash) { EXPECT_EQ(exit_code(), 0); }
 
 TEST_F(FetchCheck, OneFlippedBitStopsTheBuild) {
   std::ofstream(directory_ / "libze1.deb") << "the packagd";
   EXPECT_NE(exit_code(), 0);
 }
 
-TEST_F(FetchCheck, AHashThatNobodyGaveStopsTheBuild) {
+TEST_F(FetchCheck, MissingHashStopsBuild) {
   lock_.files.at(0).sha256.reset();
   EXPECT_NE(exit_code(), 0);
 }
@@ -278,7 +278,7 @@ int answer_to(const std::string& name, const std::vector<std::uint64_t>& argumen
 
 constexpr std::uint64_t kAboveTheKernels = std::uint64_t{1} << 32;  // of an int it reads the lower half
 
-TEST(SeccompProfile, OfNamespacesHasWhatTheLayerPidnsNeedsAndNoMore) {
+TEST(SeccompProfile, AllowsOnlyNamespaceCallsOfPidns) {
   const auto freely = names(ours(), "SCMP_ACT_ALLOW", false);
   for (const char* name : {"unshare", "setns", "mount", "umount2", "pivot_root", "clone", "clone3", "keyctl",
                            "bpf", "io_uring_setup", "userfaultfd", "perf_event_open"})
@@ -287,7 +287,7 @@ TEST(SeccompProfile, OfNamespacesHasWhatTheLayerPidnsNeedsAndNoMore) {
               testing::ElementsAre("clone", "mount", "personality", "socket"));
 }
 
-TEST(SeccompProfile, OfSocketsHasThoseThatCarryNothingOutOfTheContainer) {
+TEST(SeccompProfile, AllowsOnlySafeSocketFamilies) {
   for (const std::uint64_t family : {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET})
     EXPECT_EQ(answer_to("socket", {family, SOCK_DGRAM, 0}), 0) << family;
   EXPECT_EQ(answer_to("socket", {AF_INET, SOCK_RAW, 9}), 0);
@@ -300,14 +300,14 @@ TEST(SeccompProfile, OfSocketsHasThoseThatCarryNothingOutOfTheContainer) {
 }
 
 // A call of 32 bits has other ways to a socket (socketcall), and its words are other ones.
-TEST(SeccompProfile, HasNoSecondSetOfCalls) {
+TEST(SeccompProfile, HasNoCallsOfOtherArchitectures) {
   for (const auto& architecture : ours().at("archMap"))
     EXPECT_THAT(architecture.at("subArchitectures"), IsEmpty()) << architecture;
   EXPECT_EQ(answer_to("socketcall", {1, 0}), ENOSYS);
 }
 
 // By its flags alone: which file system it is, stands in memory.
-TEST(SeccompProfile, OfMountsHasOneSetOfFlagsAndTheEndOfSharing) {
+TEST(SeccompProfile, AllowsOnlyNeededMountFlags) {
   constexpr std::uint64_t kOfProc = MS_NOSUID | MS_NODEV | MS_NOEXEC;
   EXPECT_EQ(answer_to("mount", {0, 0, 0, kOfProc, 0}), 0);
   EXPECT_EQ(answer_to("mount", {0, 0, 0, MS_REC | MS_SLAVE, 0}), 0);
@@ -317,19 +317,19 @@ TEST(SeccompProfile, OfMountsHasOneSetOfFlagsAndTheEndOfSharing) {
     EXPECT_EQ(answer_to("mount", {0, 0, 0, flags, 0}), ENOSYS) << flags;
 }
 
-TEST(SeccompProfile, WhereMemoryLiesIsForWhoHoldsCapSysNice) {
+TEST(SeccompProfile, RequiresCapSysNiceForMemoryPolicy) {
   for (const char* name : {"mbind", "get_mempolicy", "set_mempolicy", "set_mempolicy_home_node"})
     EXPECT_EQ(answer_to(name, {}), EPERM) << name;
 }
 
-TEST(SeccompProfile, NoRuleSaysTwoThings) {
+TEST(SeccompProfile, RulesDoNotContradict) {
   const auto freely = names(ours(), "SCMP_ACT_ALLOW", false);
   const auto refused = names(ours(), "SCMP_ACT_ERRNO", false);
   EXPECT_EQ(without(freely, refused), freely);
 }
 
 // The distribution's file is the default of podman and buildah. What it does not know is newer than it.
-TEST(SeccompProfile, AllowsNothingThatAnEngineRefusesByDefault) {
+TEST(SeccompProfile, AllowsNoMoreThanEngineDefault) {
   const auto text = read_file("/usr/share/containers/seccomp.json");
   if (!text) GTEST_SKIP() << "no engine's profile here: golang-github-containers-common";
   const json theirs = json::parse(*text);

@@ -70,7 +70,7 @@ Fingerprint facts(const std::string& stack, const std::string& digest, const std
 const std::map<std::string, std::string> kInstalled = {
     {"ocl-icd-libopencl1", "2.3.1-1"}, {"libze1", "1.32.0+u24.04"}, {"libigdgmm12", "22.7.0-1"}};
 
-TEST(StackVerify, AMachineThatIsAsItsLockSays) {
+TEST(StackVerify, MatchingMachineHasNoDifferences) {
   const auto same = compare_with_lock(lock(), facts("a", "sha256:" + lock().digest, "580.65.06"), kInstalled);
   EXPECT_THAT(same.differences, IsEmpty());
   EXPECT_THAT(same.notes, IsEmpty());
@@ -92,7 +92,7 @@ TEST(StackVerify, EveryDifferenceIsNamed) {
                           "host: the lock requires the driver nvidia 580 or newer, but 575.57.08 is loaded"));
 }
 
-TEST(StackVerify, AnImageHasThePackagesOfItsFlavourOnly) {
+TEST(StackVerify, ExpectsPackagesOfImageFlavourOnly) {
   StackLock two = lock();
   two.base.flavour = "devel";
   two.other_bases = {two.base};
@@ -108,13 +108,13 @@ TEST(StackVerify, AnImageHasThePackagesOfItsFlavourOnly) {
               ElementsAre(HasSubstr("ocl-icd-libopencl1")));
 }
 
-TEST(StackVerify, NoImageAndNoDriver) {
+TEST(StackVerify, ReportsMissingImageAndDriver) {
   const auto drift = compare_with_lock(lock(), {}, kInstalled);
   EXPECT_THAT(drift.differences, ElementsAre(HasSubstr("not loaded")));
   EXPECT_THAT(drift.notes, ElementsAre(HasSubstr("/etc/proctor/stack")));
 }
 
-TEST(ImageName, IsReadAsDockerReadsIt) {
+TEST(ImageName, ParsesNameLikeDocker) {
   const auto name = [](const char* image) {
     const ImageName read = parse_image_name(image);
     return read.registry + " " + read.repository + " " + read.tag;
@@ -132,7 +132,7 @@ TEST(OfferedPackages, MayHaveSeveralVersions) {
               ElementsAre(Pair("a", ElementsAre("1", "2"))));
 }
 
-TEST(OutsideTools, UnpackByTheEndOfTheName) {
+TEST(OutsideTools, UnpackByFileExtension) {
   const auto tools = OutsideTools::open({}, {});
   if (!tools) GTEST_SKIP() << tools.error().what;
   EXPECT_EQ(*tools->unpack("Packages", "as it is"), "as it is");
@@ -149,7 +149,7 @@ TEST(OutsideTools, UnpackByTheEndOfTheName) {
   }
 }
 
-TEST(OutsideTools, UnpackNoMoreThanMayBe) {
+TEST(OutsideTools, LimitUnpackedSize) {
   const auto tools = OutsideTools::open({.bytes = 1000}, {});
   if (!tools) GTEST_SKIP() << tools.error().what;
   const auto packed = run_outside_program({.argv = {"gzip", "-c"}, .input = std::string(1'000'000, 'x')});
@@ -159,7 +159,7 @@ TEST(OutsideTools, UnpackNoMoreThanMayBe) {
   EXPECT_EQ(text.error().what, "run gzip: it wrote more than 1000 bytes to its stdout and was killed");
 }
 
-TEST(WebAnswer, TheLastAnswersHeadersCount) {
+TEST(WebAnswer, UsesHeadersOfLastResponse) {
   const WebAnswer answer{200,
                          "HTTP/1.1 302 Found\r\nDocker-Content-Digest: one\r\n\r\nHTTP/2 200\r\nX: y\r\n"
                          "docker-content-digest: two \r\n",
@@ -174,7 +174,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
-TEST(LockEdit, ChangesNothingElse) {
+TEST(LockEdit, ChangesOnlyRequestedValues) {
   const std::string digest = "sha256:" + std::string(64, '1');
   const std::string hash(64, '2');
   const std::string key(40, 'A');
@@ -195,7 +195,7 @@ TEST(LockEdit, ChangesNothingElse) {
   EXPECT_EQ(*changed, expected);
 }
 
-TEST(LockEdit, OnlyVerified) {
+TEST(LockEdit, RemovesOnlyUnverifiedMark) {
   std::string text =
       replaced(kLock, "unverified = true\n\n[[repository]]",
                "digest     = \"sha256:" + std::string(64, '1') + "\"\nunverified = true\n\n[[repository]]");
@@ -204,7 +204,7 @@ TEST(LockEdit, OnlyVerified) {
   EXPECT_EQ(*changed, replaced(text, "\"\nunverified = true\n\n[[repository]]", "\"\n\n[[repository]]"));
 }
 
-TEST(LockEdit, OneFlavourOfSeveral) {
+TEST(LockEdit, ChangesOneOfSeveralFlavours) {
   const std::string digest = "sha256:" + std::string(64, '1');
   const std::string base = "image      = \"ubuntu:24.04\"\n";
   const std::string text = replaced(kLock, "[base]\n" + base + "unverified = true\n",
@@ -218,7 +218,7 @@ TEST(LockEdit, OneFlavourOfSeveral) {
                                "\"base\"\n" + base + "digest     = \"" + digest + "\""));
 }
 
-TEST(LockEdit, WhatWouldBeNoLockIsNotMade) {
+TEST(LockEdit, RejectsEditThatInvalidatesLock) {
   EXPECT_FALSE(change_lock(kLock, "a.toml", {{{"base", ""}, "digest", "sha256:short", true}}));
   EXPECT_FALSE(change_lock(kLock, "a.toml", {{{"file", "nothing"}, "sha256", std::string(64, '1'), true}}));
   EXPECT_FALSE(change_lock(kLock, "a.toml", {{{"file", "libze1"}, "url", "https://example.org/other", true}}))

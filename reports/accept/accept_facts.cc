@@ -13,12 +13,12 @@ namespace {
 using nlohmann::json;
 
 // The names of rules in judge_acceptance.cc.
-constexpr const char* kLink = "management/Inventory.LinkHasItsWidth";
+constexpr const char* kLink = "management/PcieLink.WidthIsMaximal";
 constexpr const char* kSetting = "management/Inventory.Setting";
-constexpr const char* kUncorrected = "management/Management.ErrorsUnderLoadAreCorrected";
-constexpr const char* kRemap = "management/Inventory.NoRowIsWaitingToBeRemapped";
-constexpr const char* kWorn = "management/Inventory.NoRemapFailed";
-constexpr const char* kReset = "management/Inventory.NeedsNoReset";
+constexpr const char* kUncorrected = "management/ErrorCounter.LoadCausesNoUncorrectedError";
+constexpr const char* kRemap = "management/RowRemap.NoRemapIsPending";
+constexpr const char* kWorn = "management/RowRemap.NoRemapHasFailed";
+constexpr const char* kReset = "management/DeviceState.WorkingCardNeedsNoReset";
 
 void report(AcceptedDevice& device, const char* rule, const std::string& words) {
   device.findings.push_back(
@@ -153,7 +153,7 @@ const char* fault_text(const HealthWord& fact) {
 ActionRule rule_of_health(const DeviceHealth& health) {
   const bool is_wrong =
       health.what == HealthFact::kL1Fail && health.evidence.find("compare") != std::string::npos;
-  return is_wrong ? action_for("memory/Contents.MostOfTheMemoryKeepsAPattern")
+  return is_wrong ? action_for("memory/Contents.MostMemoryKeepsPattern")
                   : action_for("*", Outcome::kDeviceLost);
 }
 

@@ -29,7 +29,7 @@ TEST(AcceptNodes, ASlowNodeFailsAndIsExcluded) {
   EXPECT_EQ(exclude_option(nodes), "--exclude=n2");
 }
 
-TEST(AcceptNodes, TheVerdictOfADeviceIsThatOfItsNode) {
+TEST(AcceptNodes, DeviceVerdictAppliesToNode) {
   const auto nodes =
       nodes_of({json_of("failed", 2700), json_of("incomplete", 2700), json_of("passed", 2700)});
   EXPECT_EQ(nodes[0].reason, "cuda:0: why");
@@ -41,7 +41,7 @@ TEST(AcceptNodes, SimulatedNodesAreNotComparedBySpeed) {
   EXPECT_EQ(exclude_option(nodes_of({json_of("passed", 2700, true), json_of("passed", 1, true)})), "");
 }
 
-TEST(AcceptNodes, ANodeWithoutDevicesIsIncomplete) {
+TEST(AcceptNodes, NodeWithoutDevicesIsIncomplete) {
   const auto nodes = nodes_of({R"({"verdict":"passed","simulated":false,"devices":[]})"});
   EXPECT_EQ(nodes[0].verdict, RunVerdict::kIncomplete);
   EXPECT_EQ(nodes[0].reason, "it has no device");
@@ -54,12 +54,12 @@ TEST(AcceptNodes, ANodeThatDidNotPassAlthoughItsDevicesDidHasTheReasonOfItsMachi
   EXPECT_EQ(nodes[0].reason, "one is too many");
 }
 
-TEST(AcceptNodes, WhatIsNoVerdictIsAnError) {
+TEST(AcceptNodes, RejectsDocumentWithoutVerdict) {
   EXPECT_FALSE(read_accepted_node("n1", "{}"));
   EXPECT_FALSE(read_accepted_node("n1", "no json"));
 }
 
-TEST(AcceptNodes, VerdictWithoutAWordOnSimulationOrASpeedIsAnError) {
+TEST(AcceptNodes, RejectsDocumentWithoutSimulatedOrSpeed) {
   const std::string good = json_of("passed", 2700);
   const auto without = [&](const std::string& part) {
     std::string text = good;

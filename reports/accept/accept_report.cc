@@ -290,23 +290,29 @@ namespace {
 
 constexpr AcceptStep kSteps[] = {
     {"driver", 1, true, 5, "the driver lists the device, by its identity",
-     "visibility/Enumerate.* visibility/Identity.*"},
-    {"copy", 1, true, 2, "a copy keeps every byte", "memory/Copy.OddAddressesAreByteExact*"},
+     "visibility/Enumeration.* visibility/EmptyMask.* visibility/DdiTable.* visibility/Initialization.* "
+     "visibility/DriverVersion.* visibility/CurrentDevice.* visibility/DeviceUuid.* "
+     "visibility/DeviceProperties.* visibility/PciBusId.* visibility/PciAddress.* "
+     "visibility/DeviceOrder.* visibility/Sysman.*"},
+    {"copy", 1, true, 2, "a copy keeps every byte", "memory/Copy.UnalignedCopyIsByteExact*"},
     {"kernel", 1, true, 2, "each group of a launch runs once", "kernels/Launch.EveryGroupRunsOnce*"},
     {"inventory", 1, false, 10, "links, remaps, firmware and resets are as they should be",
-     "management/Inventory.* management/Management.EachQueryIsAnswered"},
-    {"transfers", 2, false, 5, "a copy between each two devices keeps every byte", "memory/Copy.Between*", 0,
+     "management/Inventory.* management/ErrorCounter.LoadCausesFewCorrectedErrors management/Clock.* "
+     "management/*Link.* management/MemoryHealth.* management/DeviceState.* management/RowRemap.* "
+     "management/Management.EveryQueryAnswersInTime"},
+    {"transfers", 2, false, 5, "a copy between each two devices keeps every byte", "memory/PeerCopy.*ExchangeExactBytes", 0,
      true},
     {"errors", 2, false, 5, "no error of memory is left uncorrected under load",
-     "management/Management.ErrorsUnderLoadAreCorrected"},
+     "management/ErrorCounter.LoadCausesNoUncorrectedError"},
     {"silent errors", 3, true, 60, "each core computes the same bits", "kernels/Cores.*", 0, false, true},
     {"memory patterns", 3, true, 30, "75 % of the free memory keeps four patterns",
-     "memory/Contents.MostOfTheMemoryKeepsAPattern*", 75, false, true},
-    {"links", 3, false, 20, "the link between each two devices has its speed", "memory/Links.*", 0, true},
+     "memory/Contents.MostMemoryKeepsPattern*", 75, false, true},
+    {"links", 3, false, 20, "the link between each two devices has its speed", "memory/PeerLink.*", 0, true},
     {"training", 3, false, 20, "a training step has the same bits each time", "kernels/Training.*"},
     {"bandwidth", 2, false, 20, "copies and kernels have their speed", "memory/Bandwidth.* kernels/Speed.*"},
     {"sensors", 2, false, 15, "sensors and processes are reported as they are",
-     "management/Sensors.* management/Management.*"},
+     "management/Sensor.* management/EnergyCounter.* management/Utilization.* management/Nvml*.* "
+     "management/Sysman.* management/ProcessList.* management/Management.*"},
     {"memory", 2, true, 80, "allocations, copies and fills follow their rules", "memory/*"},
     {"kernels", 2, true, 100, "launches, events and arithmetic follow their rules", "kernels/*"},
     {"management", 2, false, 10, "errors and resets are reported as they are", "management/*"},

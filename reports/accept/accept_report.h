@@ -43,7 +43,7 @@ struct AcceptStep {
 // In the order in which --budget takes those that are not required: what finds the most in a second comes first.
 std::span<const AcceptStep> accept_steps();
 
-// "memory.cuda/Copy.IsByteExact" -> "memory/Copy.IsByteExact".
+// "memory.cuda/Copy.DestinationHasSourceBytes" -> "memory/Copy.DestinationHasSourceBytes".
 std::string without_backend(std::string_view case_id);
 
 // Null: it belongs to none.

@@ -56,14 +56,14 @@ TEST(AcceptReport, HeadlineNamesTheDevicesAndTheAction) {
   EXPECT_EQ(headline_of("incomplete", 3, {}), "INCOMPLETE: there is no device");
 }
 
-TEST(AcceptReport, MetaLineHasTheCodeOfTheExit) {
+TEST(AcceptReport, MetaLineHasExitCode) {
   EXPECT_EQ(accept_meta_line(report_of(one_failed_of_four())),
             "level 1 · 4.2 s · host node1 · simulated: no evidence about hardware · exit 1 (failed)");
   const auto stopped = report_of(accept_report_json("interrupted", 130, {accept_device_json(0, "passed")}));
   EXPECT_THAT(accept_meta_line(stopped), HasSubstr("exit 130 (interrupted)"));
 }
 
-TEST(AcceptTable, HasASignForEachDeviceAndStep) {
+TEST(AcceptTable, HasMarkPerDeviceAndStep) {
   EXPECT_EQ(accept_step_table(report_of(one_failed_of_four()), 120),
             "DEVICE      MODEL               driver  copy  VERDICT   ACTION\n"
             "cuda-sim:0  Simulated GPU A40G    ✓      ✓    passed   -\n"
@@ -92,7 +92,7 @@ AcceptReport large_machine() {
   return report_of(accept_report_json("failed", 1, devices));
 }
 
-TEST(AcceptTable, IsATableAtEachWidth) {
+TEST(AcceptTable, FitsEachConsoleWidth) {
   const AcceptReport report = large_machine();
   for (const std::size_t columns : {80u, 100u, 120u, 200u}) {
     const std::string table = accept_step_table(report, columns);
@@ -107,7 +107,7 @@ TEST(AcceptTable, IsATableAtEachWidth) {
   EXPECT_THAT(narrow, HasSubstr("p visibility"));
 }
 
-TEST(AcceptTable, LongIdsStayApart) {
+TEST(AcceptTable, ShortenedIdsStayDistinct) {
   json first = accept_device_json(0, "passed"), second = accept_device_json(1, "passed");
   first["id"] = "cuda:GPU-00000000-1e3d-b106-c12f-20bd9faad9f6";
   second["id"] = "cuda:GPU-00000000-1e3d-b106-c12f-20bd9faad9f7";
@@ -117,7 +117,7 @@ TEST(AcceptTable, LongIdsStayApart) {
   EXPECT_THAT(table, HasSubstr("20bd9faad9f7"));
 }
 
-TEST(AcceptTable, BarsOfOneModelHaveOneScale) {
+TEST(AcceptTable, BarsOfOneModelShareScale) {
   json first = accept_device_json(0, "passed"), second = accept_device_json(1, "passed");
   first["figures"] = {
       {{"name", "x"}, {"unit", "GB/s"}, {"value", 100}, {"floor", 90.0}, {"best_of_model", 100}}};
@@ -140,7 +140,7 @@ std::vector<std::string> points_of(const json& document, std::string_view label)
   return texts;
 }
 
-TEST(AcceptReport, SpeedsWithoutABoundHaveTheirReason) {
+TEST(AcceptReport, UncomparedSpeedsHaveReason) {
   json first = accept_device_json(0, "passed"), second = accept_device_json(1, "passed");
   for (json* device : {&first, &second})
     (*device)["figures"] = {{{"name", "x"}, {"unit", "GB/s"}, {"value", 1}}};
@@ -157,7 +157,7 @@ TEST(AcceptReport, SpeedsWithoutABoundHaveTheirReason) {
               ElementsAre("not compared, because there is no floor, and no other device of the model: x"));
 }
 
-TEST(AcceptReport, EachOpenPointIsInTheConsoleAndInTheSummary) {
+TEST(AcceptReport, ConsoleAndSummaryListOpenPoints) {
   json document = accept_report_json("incomplete", 3, {accept_device_json(0, "passed")});
   document["gaps"] = {"one device too many"};
   document["left_out"] = {"links", "training"};
@@ -171,7 +171,7 @@ TEST(AcceptReport, EachOpenPointIsInTheConsoleAndInTheSummary) {
   }
 }
 
-TEST(AcceptTable, ReasonsHaveActionAndNextCommand) {
+TEST(AcceptTable, ReasonsListGapsAndNextCommand) {
   json document = one_failed_of_four();
   document["devices"][1] = accept_device_json(1, "incomplete");
   document["devices"][3]["steps"][1] = accept_step_json("copy", "partly", "copy: 1 of 2 tiles");
@@ -190,7 +190,7 @@ TEST(AcceptTable, ReasonsHaveActionAndNextCommand) {
       "not tried: memory patterns (level 3), the fabric between machines\n");
 }
 
-TEST(AcceptTable, DevicesWithOneExplanationShareAParagraph) {
+TEST(AcceptTable, DevicesWithEqualReasonShareParagraph) {
   json first = accept_device_json(0, "incomplete"), second = accept_device_json(1, "incomplete");
   for (json* device : {&first, &second}) (*device)["next"] = "proctor accept --level 1";
   const std::string text =
@@ -207,7 +207,7 @@ TEST(AcceptReport, CountsTheCasesThatADeviceThatFailedDidNotGet) {
   EXPECT_THAT(report_of(document).devices[2].gaps, ElementsAre("31 cases were not run on cuda-sim:2"));
 }
 
-TEST(AcceptReport, OnlyChangedFactsAreShown) {
+TEST(AcceptReport, ListsOnlyChangedFacts) {
   json document = one_failed_of_four();
   document["devices"][2]["facts"]["after"]["replays"] = 7;
   const AcceptReport report = report_of(document);
@@ -217,7 +217,7 @@ TEST(AcceptReport, OnlyChangedFactsAreShown) {
   EXPECT_EQ(changed[0].name + " " + changed[0].before + " " + changed[0].after, "replays 0 7");
 }
 
-TEST(AcceptReport, RefusesOtherDocuments) {
+TEST(AcceptReport, RejectsInvalidDocuments) {
   for (const char* text :
        {"", "[]", "{}", R"({"verdict": "passed"})", R"({"verdict": 1, "devices": []})",
         R"({"verdict": "passed", "devices": [{"id": "a"}]})", R"({"verdict": "passed", "devices": [1]})"})
@@ -229,7 +229,7 @@ TEST(AcceptReport, RefusesOtherDocuments) {
   EXPECT_FALSE(accept_step_table(*odd, 80).empty());
 }
 
-TEST(AcceptReport, IgnoresAFileOfAnotherRunWithAWarning) {
+TEST(AcceptReport, WarnsAboutFileOfAnotherRun) {
   const TempDir directory;
   const ResolvedRun run = resolved_of({plan_of({planned("s/a")})});
   const auto found_with = [&](const std::string& text) {
@@ -247,7 +247,7 @@ TEST(AcceptReport, IgnoresAFileOfAnotherRunWithAWarning) {
   EXPECT_EQ(found_with("{").warning, "accept.json is ignored: it is not a JSON object");
 }
 
-TEST(AcceptSummary, BeginsWithTheVerdictAndHasTheTable) {
+TEST(AcceptSummary, BeginsWithVerdictAndHasTable) {
   const std::string text = accept_summary(report_of(one_failed_of_four()));
   EXPECT_THAT(text,
               ::testing::StartsWith("# Proctor: FAILED: 1 of 4 GPUs: replace cuda-sim:2 (exit code 1)\n"));
@@ -257,7 +257,7 @@ TEST(AcceptSummary, BeginsWithTheVerdictAndHasTheTable) {
   EXPECT_THAT(text, HasSubstr("Next: `proctor accept --devices cuda-sim:2 --level 2`\n"));
 }
 
-TEST(AcceptSummary, HostileTextStaysInItsCell) {
+TEST(AcceptSummary, EscapesHostileText) {
   json document = one_failed_of_four();
   document["devices"][2]["model"] = "a|b\n# <script>\x1b[31m";
   document["devices"][2]["next"] = "`x` | y\nz";

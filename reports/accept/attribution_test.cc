@@ -45,28 +45,28 @@ std::vector<std::string> attributed(const std::vector<TrialResult>& trials,
   return {texts.begin(), texts.end()};
 }
 
-TEST(Attribution, NothingFailedAndNothingIsAttributed) { EXPECT_THAT(attributed(copies(4, {})), IsEmpty()); }
+TEST(Attribution, AttributesNoDeviceWithoutFailure) { EXPECT_THAT(attributed(copies(4, {})), IsEmpty()); }
 
-TEST(Attribution, AWrongRowIsItsSource) {
+TEST(Attribution, WrongRowBelongsToSource) {
   EXPECT_THAT(attributed(copies(4, {{2, 0}, {2, 1}, {2, 3}})), ElementsAre("device 2"));
   EXPECT_THAT(guilty_devices(copies(4, {{2, 0}, {2, 1}, {2, 3}})), ElementsAre("2"));
 }
 
-TEST(Attribution, AWrongColumnIsItsTarget) {
+TEST(Attribution, WrongColumnBelongsToTarget) {
   EXPECT_THAT(attributed(copies(3, {{0, 1}, {2, 1}})), ElementsAre("device 1"));
 }
 
-TEST(Attribution, TwoWrongRowsAreTwoDevices) {
+TEST(Attribution, TwoWrongRowsGiveTwoDevices) {
   EXPECT_THAT(attributed(copies(4, {{2, 0}, {2, 1}, {2, 3}, {3, 0}, {3, 1}, {3, 2}})),
               ElementsAre("device 2", "device 3"));
 }
 
-TEST(Attribution, ASingleWrongPlaceIsAConnection) {
+TEST(Attribution, SingleWrongPairIsConnection) {
   EXPECT_THAT(attributed(copies(4, {{2, 3}, {3, 2}})), ElementsAre("connection 2+3"));
 }
 
 // A ring of copies in which each device is a source once: the only failure may be that of the connection.
-TEST(Attribution, APartThatFailedWithOneOtherIsNotFoundGuilty) {
+TEST(Attribution, FailureWithOnePartnerIsUndecided) {
   std::vector<TrialResult> ring;
   for (const auto& [source, target] : std::vector<Way>{{0, 1}, {1, 2}, {2, 3}, {0, 3}}) {
     ring.push_back({.ok = source != 2,
@@ -75,7 +75,7 @@ TEST(Attribution, APartThatFailedWithOneOtherIsNotFoundGuilty) {
   EXPECT_THAT(attributed(ring), ElementsAre("undecided 2+3"));
 }
 
-TEST(Attribution, APassDoesNotClearThePartsThatAlsoFailed) {
+TEST(Attribution, PassDoesNotClearFailedParts) {
   auto trials = copies(4, {{2, 0}, {2, 1}, {2, 3}});
   for (const auto& trial : copies(4, {})) trials.push_back(trial);
   EXPECT_THAT(attributed(trials), ElementsAre("device 2"));
@@ -84,25 +84,25 @@ TEST(Attribution, APassDoesNotClearThePartsThatAlsoFailed) {
               ElementsAre("undecided 0+1"));
 }
 
-TEST(Attribution, OneFailedTrialOfThreeDevicesFindsNoneGuilty) {
+TEST(Attribution, OneFailedTrialOfThreeIsUndecided) {
   EXPECT_THAT(attributed({{.ok = false, .parts = {{"0", ""}, {"1", ""}, {"2", ""}}},
                           {.ok = true, .parts = {{"1", ""}, {"2", ""}, {"3", ""}}}}),
               ElementsAre("undecided 0+1+2"));
 }
 
-TEST(Attribution, TheOnlyDeviceOfATrialIsGuiltyWhateverElseWorks) {
+TEST(Attribution, FailureOfSingleDeviceIsThatDevice) {
   EXPECT_THAT(
       attributed({{.ok = false, .parts = {{"1", ""}}}, {.ok = true, .parts = {{"0", ""}, {"1", ""}}}}),
       ElementsAre("device 1"));
 }
 
-TEST(Attribution, OfTwoDevicesNoneIsFoundGuilty) {
+TEST(Attribution, TwoDevicesAreUndecided) {
   EXPECT_THAT(attributed(copies(2, {{0, 1}})), ElementsAre("undecided 0+1"));
   EXPECT_THAT(attributed(copies(2, {{0, 1}, {1, 0}})), ElementsAre("undecided 0+1"));
   EXPECT_THAT(guilty_devices(copies(2, {{0, 1}})), IsEmpty());
 }
 
-TEST(Attribution, WhereNothingWorksNoDeviceIsFoundGuilty) {
+TEST(Attribution, AllPairsFailingIsUndecided) {
   std::set<Way> all;
   for (int source = 0; source < 4; ++source) {
     for (int target = 0; target < 4; ++target) all.insert({source, target});
@@ -111,14 +111,14 @@ TEST(Attribution, WhereNothingWorksNoDeviceIsFoundGuilty) {
   EXPECT_THAT(attributed(copies(4, all)), Each(::testing::StartsWith("undecided")));
 }
 
-TEST(Attribution, ADeviceThatIsGuiltyExplainsItsPairs) {
+TEST(Attribution, KnownFaultyDeviceExplainsPairs) {
   EXPECT_THAT(attributed(copies(2, {{0, 1}}), {"1"}), ElementsAre("explained 0+1"));
   EXPECT_THAT(attributed(copies(4, {{2, 3}}), {"3"}), ElementsAre("explained 2+3"));
   EXPECT_THAT(attributed(copies(4, {{2, 3}}), {"0"}), ElementsAre("connection 2+3"));
 }
 
 // Each two neighbours of a ring.
-TEST(Attribution, TheDeviceInBothWrongPairsOfARingIsGuilty) {
+TEST(Attribution, WrongRingPairsGiveCommonDevice) {
   std::vector<TrialResult> ring;
   for (int first = 0; first < 4; ++first) {
     const int second = (first + 1) % 4;

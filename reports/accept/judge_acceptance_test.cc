@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 // One of each required step of level 2.
 const std::vector<std::string> kGoodCases = {
-    "visibility.cuda/Enumerate.LeaseIsThere", "memory.cuda/Copy.OddAddressesAreByteExact",
+    "visibility.cuda/Enumeration.LeasedDevicesAreVisible", "memory.cuda/Copy.UnalignedCopyIsByteExact",
     "kernels.cuda/Launch.EveryGroupRunsOnce", "memory.cuda/Fill.Is", "kernels.cuda/Matmul.Is"};
 
 struct Ran {
@@ -119,42 +119,42 @@ TEST(Acceptance, HealthyDevicesPass) {
 
 TEST(Acceptance, OnlyTheDeviceOfTheFailureFails) {
   Machine machine({"a", "b"});
-  machine.add({"memory.cuda/Copy.IsByteExact", {"a"}});
-  machine.add({"memory.cuda/Copy.IsByteExact", {"b"}, kFailed});
+  machine.add({"memory.cuda/Copy.DestinationHasSourceBytes", {"a"}});
+  machine.add({"memory.cuda/Copy.DestinationHasSourceBytes", {"b"}, kFailed});
   const AcceptReport acceptance = judge_acceptance(machine.run(), at_level(2));
   EXPECT_THAT(verdicts(acceptance), ElementsAre("a passed", "b failed replace"));
   EXPECT_EQ(exit_code(acceptance.verdict), 1);
-  EXPECT_THAT(acceptance.devices[1].reason(), HasSubstr("memory.cuda/Copy.IsByteExact"));
+  EXPECT_THAT(acceptance.devices[1].reason(), HasSubstr("memory.cuda/Copy.DestinationHasSourceBytes"));
 }
 
-TEST(Acceptance, WhatFailsOnAllDevicesIsTheSoftware) {
+TEST(Acceptance, FailureOnAllDevicesIsSoftware) {
   Machine machine({"a", "b"});
-  machine.add({"memory.cuda/Copy.IsByteExact", {"a"}, kFailed});
-  machine.add({"memory.cuda/Copy.IsByteExact", {"b"}, kFailed});
+  machine.add({"memory.cuda/Copy.DestinationHasSourceBytes", {"a"}, kFailed});
+  machine.add({"memory.cuda/Copy.DestinationHasSourceBytes", {"b"}, kFailed});
   EXPECT_THAT(verdicts(machine), ElementsAre("a failed fix software", "b failed fix software"));
 }
 
-TEST(Acceptance, TheCauseThatSaysMostIsTheReason) {
+TEST(Acceptance, MostSpecificCauseDeterminesAction) {
   Machine machine({"a", "b"});
   for (const char* id :
-       {"memory.cuda/Copy.IsByteExact", "management.cuda/Inventory.NoRowIsWaitingToBeRemapped"})
+       {"memory.cuda/Copy.DestinationHasSourceBytes", "management.cuda/RowRemap.NoRemapIsPending"})
     machine.add({id, {"a"}});
-  machine.add({"memory.cuda/Copy.IsByteExact", {"b"}, kFailed});
-  machine.add({"management.cuda/Inventory.NoRowIsWaitingToBeRemapped", {"b"}, kFailed});
+  machine.add({"memory.cuda/Copy.DestinationHasSourceBytes", {"b"}, kFailed});
+  machine.add({"management.cuda/RowRemap.NoRemapIsPending", {"b"}, kFailed});
   EXPECT_THAT(verdicts(machine), ElementsAre("a passed", "b failed reset"));
 }
 
-TEST(Acceptance, ARequiredStepWithoutAPassIsIncomplete) {
+TEST(Acceptance, RequiredStepWithoutPassIsIncomplete) {
   EXPECT_THAT(verdicts(Machine({"a"}), at_level(3)), ElementsAre("a incomplete"));
 }
 
 TEST(Acceptance, AnErrorOfTheMachineIsIncompleteAndNoFailure) {
   Machine machine({"a"});
-  machine.add({"memory.cuda/Copy.IsByteExact", {"a"}, {Outcome::kError, Reason::kForeignHolder}});
+  machine.add({"memory.cuda/Copy.DestinationHasSourceBytes", {"a"}, {Outcome::kError, Reason::kForeignHolder}});
   EXPECT_THAT(verdicts(machine), ElementsAre("a incomplete"));
 }
 
-TEST(Acceptance, ADrainedDeviceIsIncompleteAndTheReasonIsTheDrain) {
+TEST(Acceptance, DrainedDeviceIsIncomplete) {
   Machine machine({"a", "b"});
   machine.lose("b");
   machine.warn({WarningCode::kDeviceDrained, "b is drained since today (by hand): fan"});
@@ -174,20 +174,20 @@ TEST(Acceptance, ADeviceWithAnErrorInTheKernelLogFails) {
   EXPECT_THAT(acceptance.devices[0].findings[0].words, HasSubstr("48, DBE"));
 }
 
-TEST(Acceptance, ACaseOfSeveralDevicesCountsAgainstTheOneThatFailsAlone) {
+TEST(Acceptance, SingleDeviceFailureExplainsMultiDeviceFailure) {
   Machine machine({"a", "b", "c"});
   machine.add({"memory.cuda/Peer.CopiesAreByteExact", {"a", "c"}, kFailed});
   EXPECT_THAT(verdicts(machine), ElementsAre("a incomplete", "b passed", "c incomplete"));
-  machine.add({"memory.cuda/Copy.IsByteExact", {"a"}});
-  machine.add({"memory.cuda/Copy.IsByteExact", {"b"}});
-  machine.add({"memory.cuda/Copy.IsByteExact", {"c"}, kFailed});
+  machine.add({"memory.cuda/Copy.DestinationHasSourceBytes", {"a"}});
+  machine.add({"memory.cuda/Copy.DestinationHasSourceBytes", {"b"}});
+  machine.add({"memory.cuda/Copy.DestinationHasSourceBytes", {"c"}, kFailed});
   EXPECT_THAT(verdicts(machine), ElementsAre("a passed", "b passed", "c failed replace"));
 }
 
 // One attempt that copied between each two devices; `is_wrong`: of a source and a target.
 Ran copies_between(const std::vector<std::string>& devices,
                    const std::function<bool(const std::string&, const std::string&)>& is_wrong) {
-  Ran ran{"memory.cuda/Copy.BetweenEveryTwoDevicesIsByteExact", devices};
+  Ran ran{"memory.cuda/PeerCopy.TwoDevicesExchangeExactBytes", devices};
   for (const std::string& source : devices) {
     for (const std::string& target : devices) {
       if (source == target) continue;
@@ -208,7 +208,7 @@ TEST(Acceptance, OfFourDevicesTheSourceOfAllWrongCopiesFails) {
   EXPECT_THAT(acceptance.devices[2].reason(), HasSubstr("with a, b, d"));
 }
 
-TEST(Acceptance, OfFourDevicesTheConnectionOfTwoLeavesBothIncomplete) {
+TEST(Acceptance, FailedConnectionLeavesBothDevicesIncomplete) {
   Machine machine({"a", "b", "c", "d"});
   machine.add(copies_between({"a", "b", "c", "d"}, [](const std::string& source, const std::string& target) {
     return source > "b" && target > "b";
@@ -218,7 +218,7 @@ TEST(Acceptance, OfFourDevicesTheConnectionOfTwoLeavesBothIncomplete) {
   EXPECT_THAT(acceptance.devices[2].reason(), HasSubstr("c and d fail together, and each works with others"));
 }
 
-TEST(Acceptance, OfTwoDevicesBothAreIncompleteWhereOneIsWrong) {
+TEST(Acceptance, WrongCopiesOfTwoDevicesAreIncomplete) {
   Machine machine({"a", "b"});
   machine.add(copies_between({"a", "b"},
                              [](const std::string& source, const std::string&) { return source == "a"; }));
@@ -237,7 +237,7 @@ TEST(Acceptance, TheDeviceOfBothWrongPairsOfARingFails) {
   EXPECT_THAT(verdicts(machine), ElementsAre("a passed", "b failed replace", "c passed"));
 }
 
-TEST(Acceptance, AFindingOfTheManagementLibraryDoesNotExplainWrongCopies) {
+TEST(Acceptance, InventoryFindingDoesNotExplainWrongCopies) {
   Machine machine({"a", "b"});
   machine.add({"management.cuda/Inventory.FirmwareIsTheSame", {"a"}, kFailed});
   machine.add({"management.cuda/Inventory.FirmwareIsTheSame", {"b"}});
@@ -248,25 +248,25 @@ TEST(Acceptance, AFindingOfTheManagementLibraryDoesNotExplainWrongCopies) {
 TEST(Acceptance, ACaseAboutTheMachineThatFailsOnAllDevicesFailsNone) {
   Machine machine({"a", "b", "c"});
   for (const char* device : {"a", "b", "c"})
-    machine.add({"visibility.cuda/Enumerate.TwiceGivesTheSame", {device}, kFailed});
+    machine.add({"visibility.cuda/Enumeration.RepeatedEnumerationGivesSameDevices", {device}, kFailed});
   EXPECT_THAT(verdicts(machine), ElementsAre("a incomplete", "b incomplete", "c incomplete"));
   Machine once({"a", "b"});
-  once.add({"visibility.cuda/Enumerate.TwiceGivesTheSame", {"a"}, kFailed});
-  once.add({"visibility.cuda/Enumerate.TwiceGivesTheSame", {"b"}});
+  once.add({"visibility.cuda/Enumeration.RepeatedEnumerationGivesSameDevices", {"a"}, kFailed});
+  once.add({"visibility.cuda/Enumeration.RepeatedEnumerationGivesSameDevices", {"b"}});
   EXPECT_THAT(verdicts(once), ElementsAre("a incomplete", "b passed"));
 }
 
 Machine with_coverage(const std::vector<Measure>& measures) {
   Machine machine({"a"});
-  machine.add({"kernels.cuda/Cores.IntegersAreRight", {"a"}});
+  machine.add({"kernels.cuda/Cores.IntegersMatchHost", {"a"}});
   machine.add(
-      {"memory.cuda/Contents.MostOfTheMemoryKeepsAPattern/noise", {"a"}, {Outcome::kPass, ""}, measures});
+      {"memory.cuda/Contents.MostMemoryKeepsPattern/noise", {"a"}, {Outcome::kPass, ""}, measures});
   return machine;
 }
 
-TEST(Acceptance, ATrialWithADeviceThatIsNotPlannedSuspectsTheDevicesOfTheAttempt) {
+TEST(Acceptance, UnplannedDeviceInTrialSuspectsAttemptDevices) {
   Machine machine({"a", "b"});
-  machine.add({"memory.cuda/Copy.BetweenEveryTwoDevicesIsByteExact",
+  machine.add({"memory.cuda/PeerCopy.TwoDevicesExchangeExactBytes",
                {"a", "b"},
                kFailed,
                {},
@@ -276,7 +276,7 @@ TEST(Acceptance, ATrialWithADeviceThatIsNotPlannedSuspectsTheDevicesOfTheAttempt
   EXPECT_THAT(verdicts(machine), ElementsAre("a incomplete", "b incomplete"));
 }
 
-TEST(Acceptance, ATrialThatNamesTheAddressOfOneDeviceAndTheUuidOfAnotherSuspectsBoth) {
+TEST(Acceptance, ConflictingIdsInTrialSuspectBothDevices) {
   Machine machine({"a", "b", "c"});
   machine.add({"visibility.cuda/Identity.PciAddressesAreDistinct",
                {"c"},
@@ -288,7 +288,7 @@ TEST(Acceptance, ATrialThatNamesTheAddressOfOneDeviceAndTheUuidOfAnotherSuspects
   EXPECT_THAT(verdicts(machine), ElementsAre("a incomplete", "b incomplete", "c passed"));
 }
 
-TEST(Acceptance, ADriverThatListsNoneOfSeveralDevicesIsTheSoftware) {
+TEST(Acceptance, DriverWithoutVisibleDevicesIsSoftware) {
   Machine machine({"a", "b"});
   for (const char* device : {"a", "b"})
     machine.find(
@@ -296,26 +296,26 @@ TEST(Acceptance, ADriverThatListsNoneOfSeveralDevicesIsTheSoftware) {
   EXPECT_THAT(verdicts(machine), ElementsAre("a failed fix software", "b failed fix software"));
 }
 
-TEST(Acceptance, ACaseOfSeveralDevicesThatTheBudgetLeftOutIsAGap) {
+TEST(Acceptance, OmittedMultiDeviceCaseIsGap) {
   Machine machine({"a", "b"});
-  machine.add({"memory.cuda/Copy.BetweenEveryTwoDevicesIsByteExact",
+  machine.add({"memory.cuda/PeerCopy.TwoDevicesExchangeExactBytes",
                {"a", "b"},
                {Outcome::kNotrun, Reason::kBudget}});
   EXPECT_THAT(verdicts(machine), ElementsAre("a incomplete", "b incomplete"));
 }
 
-TEST(Acceptance, OfTheSmallStepsEachCaseIsNeeded) {
+TEST(Acceptance, SkippedCaseOfSmallStepIsIncomplete) {
   Machine machine = with_coverage({{"covered.memory", 75.0, "%", 1, 0}});
   machine.add(
-      {"kernels.cuda/Cores.LanesAreRight", {"a"}, {Outcome::kSkip, {Reason::kNeeds, "all_cores:3<4"}}});
+      {"kernels.cuda/Cores.SubGroupLanesMatchHost", {"a"}, {Outcome::kSkip, {Reason::kNeeds, "all_cores:3<4"}}});
   const AcceptReport acceptance = judge_acceptance(machine.run(), at_level(3));
   EXPECT_EQ(acceptance.devices[0].reason(), "silent errors: 1 case skipped: needs:all_cores:3<4");
 }
 
-TEST(Acceptance, ADeviceThatACaseAboutTheMachineNamesExplainsTheOthers) {
+TEST(Acceptance, DeviceNamedByMachineCaseIsRejected) {
   Machine machine({"a", "b", "c"});
   for (const char* device : {"a", "b", "c"}) {
-    machine.add({"visibility.cuda/Enumerate.TwiceGivesTheSame", {device}, kFailed});
+    machine.add({"visibility.cuda/Enumeration.RepeatedEnumerationGivesSameDevices", {device}, kFailed});
     machine.add({"visibility.cuda/Identity.UuidIsThatOfNvml",
                  {device},
                  kFailed,
@@ -327,7 +327,7 @@ TEST(Acceptance, ADeviceThatACaseAboutTheMachineNamesExplainsTheOthers) {
   EXPECT_THAT(verdicts(machine), ElementsAre("a passed", "b failed fix software", "c passed"));
 }
 
-TEST(Acceptance, AResultThatIsNotThatOfTheMajorityIsWrong) {
+TEST(Acceptance, ResultUnlikeMajorityIsRejected) {
   Machine machine({"a", "b", "c"});
   for (const char* device : {"a", "b", "c"}) {
     machine.add({"kernels.cuda/Integers.Mix",
@@ -339,17 +339,17 @@ TEST(Acceptance, AResultThatIsNotThatOfTheMajorityIsWrong) {
   EXPECT_THAT(verdicts(machine), ElementsAre("a passed", "b failed replace", "c passed"));
 }
 
-TEST(Acceptance, TwoDevicesThatDifferHaveNoMajority) {
+TEST(Acceptance, TwoDifferingDevicesAreIncomplete) {
   Machine machine({"a", "b"});
   for (const char* device : {"a", "b"})
     machine.add({"kernels.cuda/Integers.Mix", {device}, {Outcome::kPass, ""}, {}, {{"same.mix", device}}});
   EXPECT_THAT(verdicts(machine), ElementsAre("a incomplete", "b incomplete"));
 }
 
-TEST(Acceptance, OfTwoDevicesWithDifferentFirmwareBothAreIncomplete) {
+TEST(Acceptance, DifferentFirmwareOfTwoDevicesIsIncomplete) {
   Machine machine({"a", "b"});
   for (const char* device : {"a", "b"}) {
-    machine.add({"management.cuda/Inventory.FirmwareIsThatOfItsSiblings",
+    machine.add({"management.cuda/Inventory.FirmwareMatchesSameModelCards",
                  {device},
                  {Outcome::kSkip, {Reason::kNeeds, "siblings"}},
                  {},
@@ -358,7 +358,7 @@ TEST(Acceptance, OfTwoDevicesWithDifferentFirmwareBothAreIncomplete) {
   EXPECT_THAT(verdicts(machine), ElementsAre("a incomplete", "b incomplete"));
 }
 
-TEST(Acceptance, ADeviceWithWrongResultsHasNoVote) {
+TEST(Acceptance, DeviceWithWrongResultsHasNoVote) {
   Machine machine({"a", "b"});
   for (const char* device : {"a", "b"}) {
     machine.add({"kernels.cuda/Integers.Mix",
@@ -370,7 +370,7 @@ TEST(Acceptance, ADeviceWithWrongResultsHasNoVote) {
   EXPECT_THAT(verdicts(machine), ElementsAre("a failed replace", "b passed"));
 }
 
-TEST(Acceptance, AStepThatCoversLessThanItsWordsIsAGap) {
+TEST(Acceptance, InsufficientMemoryCoverageIsIncomplete) {
   EXPECT_THAT(verdicts(with_coverage({{"covered.memory", 75.0, "%", 1, 0}}), at_level(3)),
               ElementsAre("a passed"));
   const AcceptReport acceptance = judge_acceptance(
@@ -383,13 +383,13 @@ TEST(Acceptance, AStepThatCoversLessThanItsWordsIsAGap) {
   EXPECT_THAT(verdicts(with_coverage({}), at_level(3)), ElementsAre("a incomplete"));
 }
 
-TEST(Acceptance, AStepWithoutACaseIsNoneOfTheDevice) {
+TEST(Acceptance, StepWithoutCaseIsOmitted) {
   const AcceptReport acceptance = judge_acceptance(Machine({"a"}).run(), at_level(2));
   EXPECT_THAT(acceptance.devices[0].steps,
               ::testing::Not(::testing::Contains(::testing::Field(&AcceptStepResult::name, "management"))));
 }
 
-TEST(Acceptance, ABudgetHasRoomForAllRequiredSteps) {
+TEST(Acceptance, SmallestBudgetIncludesRequiredSteps) {
   const int least = smallest_budget_s(2);
   const auto is_required = [](const AcceptStep* step) { return step->required; };
   EXPECT_EQ(std::ranges::count_if(choose_steps(2, least).taken, is_required),
@@ -408,12 +408,12 @@ Machine with_speeds(double first, double second, bool simulated) {
   return machine;
 }
 
-TEST(Acceptance, MoreThanATenthBelowTheBestOfItsModelIsRed) {
+TEST(Acceptance, SpeedBelowBestOfModelIsRejected) {
   EXPECT_THAT(verdicts(with_speeds(2000, 1500, false)), ElementsAre("a passed", "b failed retest"));
   EXPECT_THAT(verdicts(with_speeds(2000, 1810, false)), ElementsAre("a passed", "b passed"));
 }
 
-TEST(Acceptance, ASimulatedSpeedNeedsAFloorOfItsModel) {
+TEST(Acceptance, SimulatedSpeedIsJudgedByFloorOnly) {
   EXPECT_THAT(verdicts(with_speeds(2000, 1, true)), ElementsAre("a passed", "b passed"));
   AcceptQuestion question = at_level(2);
   question.expected = ExpectedMachine{
@@ -422,7 +422,7 @@ TEST(Acceptance, ASimulatedSpeedNeedsAFloorOfItsModel) {
   EXPECT_THAT(verdicts(with_speeds(2000, 1, true), question), ElementsAre("a passed", "b failed retest"));
 }
 
-TEST(Acceptance, MoreDevicesThanExpectedAreNamed) {
+TEST(Acceptance, UnexpectedDevicesAreListedAsGap) {
   AcceptQuestion question = at_level(2);
   question.expected = ExpectedMachine{
       .file = "machine.toml",
@@ -444,7 +444,7 @@ TEST(Acceptance, ADeviceThatIsExpectedAndNotHereFails) {
       ElementsAre("a passed", "b passed", "missing:GPU-x failed reseat", "missing:H100:4 failed reseat"));
 }
 
-TEST(Acceptance, FactsAreComparedWithWhatIsExpectedAndWithBefore) {
+TEST(Acceptance, FactsAreComparedWithExpectedAndEarlier) {
   AcceptQuestion question = at_level(2);
   question.expected = ExpectedMachine{.file = "machine.toml",
                                       .models = {{.name = "H100",
@@ -465,7 +465,7 @@ TEST(Acceptance, FactsAreComparedWithWhatIsExpectedAndWithBefore) {
   EXPECT_THAT(verdicts(Machine({"a", "b", "c"}), question)[0], "a incomplete");
 }
 
-TEST(Acceptance, AModelThatNobodyExpectedIsIncomplete) {
+TEST(Acceptance, UnexpectedModelIsIncomplete) {
   AcceptQuestion question = at_level(2);
   question.expected = ExpectedMachine{.file = "machine.toml", .models = {{.name = "H100", .count = 1}}};
   question.expected->models.front().name = "B200";
@@ -473,22 +473,22 @@ TEST(Acceptance, AModelThatNobodyExpectedIsIncomplete) {
               ElementsAre("a incomplete", "missing:B200:1 failed reseat"));
 }
 
-TEST(Acceptance, AWarningAboutTheInventoryIsAsRedAsAFailure) {
+TEST(Acceptance, InventoryWarningRejectsDevice) {
   Machine machine({"a", "b"});
-  machine.add({"management.cuda/Inventory.LinkHasItsWidth", {"a"}});
+  machine.add({"management.cuda/PcieLink.WidthIsMaximal", {"a"}});
   machine.add(
-      {"management.cuda/Inventory.LinkHasItsWidth", {"b"}, {Outcome::kPass, ""}, {}, {}, {Mark::kWarn}});
+      {"management.cuda/PcieLink.WidthIsMaximal", {"b"}, {Outcome::kPass, ""}, {}, {}, {Mark::kWarn}});
   const Warning warning{WarningCode::kCaseWarning,
-                        "management.cuda/Inventory.LinkHasItsWidth: 8 lanes of 16"};
+                        "management.cuda/PcieLink.WidthIsMaximal: 8 lanes of 16"};
   const AcceptReport acceptance = judge_acceptance(machine.run(warning), at_level(2));
   EXPECT_THAT(verdicts(acceptance), ElementsAre("a passed", "b failed reseat"));
   EXPECT_THAT(acceptance.devices[1].reason(), HasSubstr("8 lanes"));
 }
 
-TEST(Acceptance, ADeviceThatIsLostIsReset) {
+TEST(Acceptance, LostDeviceIsRejectedWithReset) {
   Machine machine({"a", "b"});
-  machine.add({"memory.cuda/Copy.IsByteExact", {"a"}});
-  machine.add({"memory.cuda/Copy.IsByteExact", {"b"}, {Outcome::kDeviceLost, ""}});
+  machine.add({"memory.cuda/Copy.DestinationHasSourceBytes", {"a"}});
+  machine.add({"memory.cuda/Copy.DestinationHasSourceBytes", {"b"}, {Outcome::kDeviceLost, ""}});
   EXPECT_THAT(verdicts(machine), ElementsAre("a passed", "b failed reset"));
 }
 
@@ -498,13 +498,13 @@ TEST(Acceptance, ARunThatWasCutShortIsInterrupted) {
   EXPECT_EQ(judge_acceptance(run, at_level(2)).verdict, RunVerdict::kInterrupted);
 }
 
-TEST(Acceptance, NoDeviceIsIncomplete) {
+TEST(Acceptance, RunWithoutDevicesIsIncomplete) {
   EXPECT_EQ(judge_acceptance(Machine({}).run(), at_level(1)).verdict, RunVerdict::kIncomplete);
 }
 
 TEST(Acceptance, JsonHasTheVerdictOfEachDevice) {
   Machine machine({"a", "b"});
-  machine.add({"memory.cuda/Copy.IsByteExact", {"b"}, kFailed});
+  machine.add({"memory.cuda/Copy.DestinationHasSourceBytes", {"b"}, kFailed});
   const AcceptReport acceptance = judge_acceptance(machine.run(), at_level(2));
   const auto json = parse_json(accept_json(acceptance));
   EXPECT_EQ(json.at("verdict"), "failed");
@@ -513,8 +513,8 @@ TEST(Acceptance, JsonHasTheVerdictOfEachDevice) {
   EXPECT_EQ(json.at("devices").at(0).at("steps").at(0).at("state"), "proven");
 }
 
-TEST(AcceptSteps, ACaseBelongsToItsMostParticularStep) {
-  EXPECT_EQ(step_of("memory.xpu/Contents.MostOfTheMemoryKeepsAPattern/noise")->name, "memory patterns");
+TEST(AcceptSteps, CaseBelongsToMostSpecificStep) {
+  EXPECT_EQ(step_of("memory.xpu/Contents.MostMemoryKeepsPattern/noise")->name, "memory patterns");
   EXPECT_EQ(step_of("memory.xpu/Contents.KeepsItsWord")->name, "memory");
   EXPECT_EQ(step_of("collectives.cuda/AllReduce.Sum"), nullptr);
 }
@@ -524,7 +524,7 @@ std::string why_refused(const std::string& text) {
   return read ? "" : read.error().message() + ". " + read.error().hint;
 }
 
-TEST(ExpectedMachine, IsReadAsItIsWritten) {
+TEST(ExpectedMachine, RoundTripsThroughFile) {
   const std::vector<PlannedDevice> devices = {
       {.id = "a", .backend = "cuda", .name = "H100", .uuid = "GPU-a"},
       {.id = "b", .backend = "cuda", .name = "H100", .uuid = "GPU-b"}};
@@ -542,7 +542,7 @@ TEST(ExpectedMachine, IsReadAsItIsWritten) {
   EXPECT_FALSE(run.facts.contains("firmware")) << "they differ";
 }
 
-TEST(ExpectedMachine, MistakesAreNamedWithTheirPlace) {
+TEST(ExpectedMachine, ErrorsNameFileAndLine) {
   EXPECT_THAT(why_refused(""), HasSubstr("expects no device"));
   EXPECT_THAT(why_refused("[[model]]\nname = \"A\"\ncount = 1\nuuids = [\"x\", \"y\"]\n"),
               HasSubstr("m.toml:4"));

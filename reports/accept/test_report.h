@@ -33,7 +33,7 @@ inline nlohmann::json accept_device_json(int number, const std::string& verdict,
   if (!action.empty()) device["action"] = action;
   if (verdict == "failed")
     device["findings"] = {{{"words", "a copy has a wrong byte"},
-                           {"case", "memory.cuda/Copy.IsByteExact"},
+                           {"case", "memory.cuda/Copy.DestinationHasSourceBytes"},
                            {"evidence", "logs/a.log"}}};
   if (verdict == "incomplete") device["gaps"] = {"copy: 1 case was not run"};
   if (verdict != "passed")

@@ -61,7 +61,7 @@ std::string change_of(char before, char after) {
   return changes.empty() ? "" : std::string(to_string(changes.front().change));
 }
 
-TEST(ComparisonTest, EachPairOfStandingsIsOfItsClass) {
+TEST(ComparisonTest, ClassifiesEachPairOfStandings) {
   const std::string states = "PFXU-";
   const std::vector<std::vector<std::string>> expected = {
       {"", "regression", "xfail_now", "skipped_now", "disappeared"},
@@ -75,7 +75,7 @@ TEST(ComparisonTest, EachPairOfStandingsIsOfItsClass) {
   }
 }
 
-TEST(ComparisonTest, WhatTheRunDidNotComeToIsNotSkipped) {
+TEST(ComparisonTest, UnreachedCaseIsNotRunNow) {
   CaseResult now = result_of("m/a", Standing::kUnrun);
   now.verdict.outcome = Outcome::kNotrun;
   for (const Standing standing : {Standing::kPassing, Standing::kFailing, Standing::kExpected})
@@ -83,7 +83,7 @@ TEST(ComparisonTest, WhatTheRunDidNotComeToIsNotSkipped) {
   EXPECT_THAT(changes_between(result_of("m/a", Standing::kUnrun), now), IsEmpty());
 }
 
-TEST(ComparisonTest, EachClassHasANameOfItsOwn) {
+TEST(ComparisonTest, ClassNamesAreUniqueAndParse) {
   std::set<std::string_view> names;
   for (const Change change : kAllChanges) {
     names.insert(to_string(change));
@@ -93,7 +93,7 @@ TEST(ComparisonTest, EachClassHasANameOfItsOwn) {
   EXPECT_EQ(parse_change("regressed"), std::nullopt);
 }
 
-TEST(ComparisonTest, ChangesStandByClassAndThenInTheOrderOfTheNewerPlan) {
+TEST(ComparisonTest, SortsChangesByClassThenNewerPlan) {
   const auto before = run_of({result_of("m/gone", Standing::kPassing), result_of("m/1", Standing::kPassing),
                               result_of("m/2", Standing::kFailing), result_of("m/3", Standing::kPassing)});
   const auto after = run_of({result_of("m/3", Standing::kFailing), result_of("m/2", Standing::kPassing),
@@ -110,7 +110,7 @@ TEST(ComparisonTest, ChangesStandByClassAndThenInTheOrderOfTheNewerPlan) {
   EXPECT_EQ(comparison.unchanged, 0);
 }
 
-TEST(ComparisonTest, ASimulatedResultIsNeverComparedWithOneOfHardware) {
+TEST(ComparisonTest, DoesNotCompareSimulationWithHardware) {
   const RunResults real = run_of({result_of("m/a", Standing::kPassing)});
   RunResults simulated = run_of({result_of("m/a", Standing::kFailing)});
   simulated.variants = {variant_of("memory", true)};
@@ -121,7 +121,7 @@ TEST(ComparisonTest, ASimulatedResultIsNeverComparedWithOneOfHardware) {
   EXPECT_THAT(comparison.only_after, ElementsAre(variant_of("memory", true)));
 }
 
-TEST(ComparisonTest, TheCasesOfASuiteThatOneRunDoesNotHaveHaveComeOrGone) {
+TEST(ComparisonTest, CasesOfMissingSuiteAppearOrDisappear) {
   RunResults before = run_of({result_of("m/a", Standing::kPassing), result_of("k/a", Standing::kPassing)});
   before.variants.push_back(variant_of("kernels"));
   before.cases[1].variant = 1;
@@ -131,7 +131,7 @@ TEST(ComparisonTest, TheCasesOfASuiteThatOneRunDoesNotHaveHaveComeOrGone) {
   EXPECT_THAT(changes_between(after, before), ElementsAre(Change::kNewPassing));
 }
 
-TEST(ComparisonTest, ACaseOfNoVariantIsComparedWithThatOfAnyVariant) {
+TEST(ComparisonTest, CaseWithoutVariantMatchesAnyVariant) {
   RunResults foreign = run_of({result_of("m/a", Standing::kPassing)});
   foreign.variants = {Variant()};
   const RunResults after = run_of({result_of("m/a", Standing::kFailing)});
@@ -140,7 +140,7 @@ TEST(ComparisonTest, ACaseOfNoVariantIsComparedWithThatOfAnyVariant) {
   EXPECT_THAT(compare(foreign, after).only_after, IsEmpty());
 }
 
-TEST(ComparisonTest, AFlakyCaseIsFlakierBesideItsClass) {
+TEST(ComparisonTest, ReportsFlakierInAdditionToClass) {
   CaseResult steady = result_of("m/a", Standing::kPassing);
   CaseResult flaky = steady;
   flaky.flaky = true;
@@ -152,7 +152,7 @@ TEST(ComparisonTest, AFlakyCaseIsFlakierBesideItsClass) {
   EXPECT_THAT(changes_between(flaky, flaky), IsEmpty());
 }
 
-TEST(ComparisonTest, AMeasureBeyondItsNoiseIsSlowerOrFasterByItsUnit) {
+TEST(ComparisonTest, UnitDeterminesSlowerOrFaster) {
   EXPECT_THAT(changes_between(measured(100, 1, "GB/s"), measured(90, 1, "GB/s")),
               ElementsAre(Change::kSlower));
   EXPECT_THAT(changes_between(measured(100, 1, "GB/s"), measured(110, 1, "GB/s")),
@@ -161,7 +161,7 @@ TEST(ComparisonTest, AMeasureBeyondItsNoiseIsSlowerOrFasterByItsUnit) {
   EXPECT_THAT(changes_between(measured(100, 1, "ns"), measured(90, 1, "ns")), ElementsAre(Change::kFaster));
 }
 
-TEST(ComparisonTest, AMeasureWithinItsNoiseIsUnchanged) {
+TEST(ComparisonTest, MeasureWithinNoiseIsUnchanged) {
   // Together the standard error of 30 / sqrt(9) each is 14.1, three times of which is more than 40.
   EXPECT_THAT(changes_between(measured(100, 30, "ms"), measured(140, 30, "ms")), IsEmpty());
   EXPECT_THAT(changes_between(measured(100, 30, "ms"), measured(150, 30, "ms")),
@@ -172,14 +172,14 @@ TEST(ComparisonTest, AMeasureWithinItsNoiseIsUnchanged) {
   EXPECT_THAT(changes_between(measured(100, 0, "ms"), measured(200, 0, "ns")), IsEmpty());
 }
 
-TEST(ComparisonTest, TheSpeedOfASimulatedDeviceSaysNothing) {
+TEST(ComparisonTest, IgnoresSpeedOfSimulatedDevices) {
   RunResults before = run_of({measured(100, 0, "ms")});
   RunResults after = run_of({measured(200, 0, "ms")});
   before.variants = after.variants = {variant_of("memory", true)};
   EXPECT_THAT(changes_between(before, after), IsEmpty());
 }
 
-TEST(ComparisonTest, OnlyFactsThatBothRunsKnowHaveMoved) {
+TEST(ComparisonTest, ComparesOnlyFactsKnownInBothRuns) {
   RunResults before = run_of({}), after = run_of({});
   before.stack = {
       {"a", "1"}, {"b", "1"}, {"c", {}, "", "unreadable"}, {"d", {}, "", "no such layer", true}, {"e", "1"}};
@@ -190,7 +190,7 @@ TEST(ComparisonTest, OnlyFactsThatBothRunsKnowHaveMoved) {
   EXPECT_THAT(moved, ElementsAre("b 1 2", "d - 1"));
 }
 
-TEST(ComparisonTest, OnlyProgramsWithTwoDigestsHaveChanged) {
+TEST(ComparisonTest, ComparesOnlyProgramsWithTwoDigests) {
   RunResults before = run_of({}), after = run_of({});
   before.programs = {{"m", "xpu", "aa"}, {"m", "cuda", "aa"}, {"k", "xpu", ""}};
   after.programs = {{"m", "xpu", "bb"}, {"m", "cuda", "aa"}, {"k", "xpu", "cc"}, {"v", "xpu", "dd"}};

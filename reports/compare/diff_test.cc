@@ -53,7 +53,7 @@ std::string schema_complaint(const std::string& text) {
                        (dir.path() / "diff.json").string()});
 }
 
-TEST(DiffTest, TheFirstLinesSayWhichFactsAndProgramsDiffer) {
+TEST(DiffTest, BeginsWithChangedFactsAndPrograms) {
   const Runs runs("expected 4096 bytes");
   EXPECT_THAT(diff_text(runs.diff(), 20),
               StartsWith("stack: kmd.xe 1.2, then 1.3\n"
@@ -64,7 +64,7 @@ TEST(DiffTest, TheFirstLinesSayWhichFactsAndProgramsDiffer) {
                          "disappeared: 1\n"));
 }
 
-TEST(DiffTest, AMessageBelongsToItsCase) {
+TEST(DiffTest, CasesOfOneCauseKeepTheirMessages) {
   RunResults before, after;
   before.variants = after.variants = {Variant{"m", "xpu", "", "", false}};
   after.causes = {{"wrong at #", "wrong at 137"}};
@@ -80,7 +80,7 @@ TEST(DiffTest, AMessageBelongsToItsCase) {
   EXPECT_THAT(json_of(diff), HasSubstr("wrong at 637"));
 }
 
-TEST(DiffTest, WhatOneRunDoesNotKnowIsNotSaidToBeTheSame) {
+TEST(DiffTest, MarksUnknownStackAndPrograms) {
   Runs runs("x");
   runs.before.stack.clear();
   runs.before.programs.clear();
@@ -89,7 +89,7 @@ TEST(DiffTest, WhatOneRunDoesNotKnowIsNotSaidToBeTheSame) {
               StartsWith("stack: not known of old\nprograms: not known of old\n"));
 }
 
-TEST(DiffTest, OfALargeClassTheFirstAreShownAndTheOthersCounted) {
+TEST(DiffTest, TruncatesLargeClassesWithCount) {
   RunResults before, after;
   before.variants = after.variants = {Variant{"m", "xpu", "", "", false}};
   for (int i = 0; i < 30; ++i)
@@ -101,7 +101,7 @@ TEST(DiffTest, OfALargeClassTheFirstAreShownAndTheOthersCounted) {
   EXPECT_THAT(text, Not(HasSubstr("m/5 ")));
 }
 
-TEST(DiffTest, WithoutACommonVariantThoseOfEachSideAreSaid) {
+TEST(DiffTest, ListsVariantsWithoutCounterpart) {
   Runs runs("x");
   runs.after.variants[0].simulated = true;
   runs.comparison = compare(runs.before, runs.after);
@@ -111,7 +111,7 @@ TEST(DiffTest, WithoutACommonVariantThoseOfEachSideAreSaid) {
   EXPECT_THAT(text, HasSubstr("only after: memory.xpu on Card, simulated (1 cases)\n"));
 }
 
-TEST(DiffTest, ARunWithoutAnEndIsSaidToBeIncomplete) {
+TEST(DiffTest, ReportsIncompleteRuns) {
   Runs runs("x");
   EXPECT_THAT(diff_text(runs.diff(), 20), Not(HasSubstr("incomplete")));
   EXPECT_THAT(diff_markdown(runs.diff()), Not(HasSubstr("incomplete")));
@@ -128,14 +128,14 @@ TEST(DiffTest, ARunWithoutAnEndIsSaidToBeIncomplete) {
   EXPECT_THAT(why_unjudged(runs.diff()), HasSubstr("B is incomplete"));
 }
 
-TEST(DiffTest, WithoutAComparedCaseNothingIsJudged) {
+TEST(DiffTest, RunsWithoutCommonCasesAreUnjudged) {
   Runs runs("x");
   runs.after.variants[0].simulated = true;
   runs.comparison = compare(runs.before, runs.after);
   EXPECT_THAT(why_unjudged(runs.diff()), HasSubstr("nothing is compared"));
 }
 
-TEST(DiffTest, NoTextOfATestIsMarkup) {
+TEST(DiffTest, EscapesTestOutputInMarkdown) {
   const Runs runs("</details> `x` [a](b) <script>\n::error::obeyed | \xe2\x80\xae", "memory.xpu/``\n# title");
   const std::string text = diff_markdown(runs.diff());
   EXPECT_THAT(text, Not(HasSubstr("<script>")));
@@ -145,7 +145,7 @@ TEST(DiffTest, NoTextOfATestIsMarkup) {
   EXPECT_THAT(text, HasSubstr("\\<script\\>"));
 }
 
-TEST(DiffTest, AJobSummaryIsNeverTooLargeAndCountsWhatIsCut) {
+TEST(DiffTest, JobSummaryFitsLimitWithCount) {
   RunResults before, after;
   before.variants = after.variants = {Variant{"m", "xpu", "", "", false}};
   for (int i = 0; i < 1000; ++i) after.cases.push_back({.id = "m/" + std::to_string(i)});
@@ -157,7 +157,7 @@ TEST(DiffTest, AJobSummaryIsNeverTooLargeAndCountsWhatIsCut) {
   EXPECT_THAT(text, HasSubstr(std::to_string(1000 - shown) + " entries did not fit"));
 }
 
-TEST(DiffTest, TheJsonIsAsItsSchemaSays) {
+TEST(DiffTest, JsonMatchesSchema) {
   Runs runs(awkward_text(), "memory.xpu/" + awkward_text());
   EXPECT_EQ(schema_complaint(json_of(runs.diff())), "");
   const json read = json::parse(json_of(runs.diff()));
@@ -169,7 +169,7 @@ TEST(DiffTest, TheJsonIsAsItsSchemaSays) {
   EXPECT_NE(schema_complaint(broken.dump()), "");
 }
 
-TEST(DiffTest, EachPairOfRichRunsIsAsItsSchemaSays) {
+TEST(DiffTest, JsonOfRichRunsMatchesSchema) {
   const RunResults rich = results_of(resolved_of(rich_journal()));
   RunResults measured = rich;
   for (CaseResult& result : measured.cases) {

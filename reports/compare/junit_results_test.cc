@@ -97,18 +97,18 @@ std::string nested(int depth) {
   return text;
 }
 
-TEST(JunitResultsTest, GoogleTest) {
+TEST(JunitResultsTest, ReadsGoogleTest) {
   EXPECT_THAT(lines_of(read(kGoogleTest)),
               ElementsAre("Copy.Works: pass", "Copy.Fails: fail",
                           "Copy.IsSkipped: skip(copy_test.cc:14 no device)", "Copy.DISABLED_IsOff: skip"));
   EXPECT_EQ(read(kGoogleTest).cases[0].duration_ms, 250);
 }
 
-TEST(JunitResultsTest, CTest) {
+TEST(JunitResultsTest, ReadsCTest) {
   EXPECT_THAT(lines_of(read(kCTest)), ElementsAre("good: pass", "bad: fail", "off: skip"));
 }
 
-TEST(JunitResultsTest, Pytest) {
+TEST(JunitResultsTest, ReadsPytest) {
   const RunResults results = read(kPytest);
   EXPECT_THAT(
       lines_of(results),
@@ -119,7 +119,7 @@ TEST(JunitResultsTest, Pytest) {
   EXPECT_EQ(results.exit_code, 1);
 }
 
-TEST(JunitResultsTest, AMessageBelongsToItsCase) {
+TEST(JunitResultsTest, CasesOfOneCauseKeepTheirMessages) {
   const RunResults results = read(
       "<testsuite><testcase name='137'><failure message='wrong at 137'/></testcase>"
       "<testcase name='637'><failure message='wrong at 637'/></testcase></testsuite>");
@@ -127,7 +127,7 @@ TEST(JunitResultsTest, AMessageBelongsToItsCase) {
   EXPECT_EQ(words_of(results, results.cases[1]), "wrong at 637");
 }
 
-TEST(JunitResultsTest, Surefire) {
+TEST(JunitResultsTest, ReadsSurefire) {
   const RunResults results = read(kSurefire);
   EXPECT_THAT(lines_of(results), ElementsAre("org.A.slow: pass", "org.A.flaky: pass", "org.A.red: fail"));
   EXPECT_EQ(results.cases[0].duration_ms, 1'234'500);
@@ -167,12 +167,12 @@ TEST(JunitResultsTest, ParsesTimesWithADecimalComma) {
   EXPECT_EQ(read("<testsuite><testcase name='a' time='1.234'/></testsuite>").cases[0].duration_ms, 1234);
 }
 
-TEST(JunitResultsTest, Nextest) {
+TEST(JunitResultsTest, ReadsNextest) {
   EXPECT_THAT(lines_of(read(kNextest)),
               ElementsAre("core::bin/a.mod::one: pass", "core::bin/a.mod::two: fail"));
 }
 
-TEST(JunitResultsTest, OursSaysWhatTheJournalSays) {
+TEST(JunitResultsTest, OwnReportMatchesJournal) {
   const ResolvedRun run = resolved_of(rich_journal());
   const RunResults expected = results_of(run);
   const RunResults results = read(junit_run(run));
@@ -184,7 +184,7 @@ TEST(JunitResultsTest, OursSaysWhatTheJournalSays) {
   }
 }
 
-TEST(JunitResultsTest, EachCaseHasAnIdOfItsOwn) {
+TEST(JunitResultsTest, DuplicateNamesGetUniqueIds) {
   const RunResults results = read(
       "<testsuites><testsuite><testcase name='a' classname='c'/><testcase name='a' classname='c'/>"
       "<testcase name='a #2' classname='c'/></testsuite><testcase classname='c' "
@@ -193,7 +193,7 @@ TEST(JunitResultsTest, EachCaseHasAnIdOfItsOwn) {
               ElementsAre("c.a: pass", "c.a #2: pass", "c.a #2 #2: pass", "c.a #3: pass", ": pass"));
 }
 
-TEST(JunitResultsTest, WhatIsNoJUnitIsRefusedByName) {
+TEST(JunitResultsTest, ErrorNamesFileAndReason) {
   EXPECT_THAT(refusal(""), HasSubstr("a.xml"));
   EXPECT_THAT(refusal("no xml"), HasSubstr("No document element"));
   EXPECT_THAT(refusal("<html><testcase/></html>"), HasSubstr("begins with <html>"));
@@ -202,7 +202,7 @@ TEST(JunitResultsTest, WhatIsNoJUnitIsRefusedByName) {
   EXPECT_EQ(refusal("<!DOCTYPE testsuite><testsuite/>"), "");
 }
 
-TEST(JunitResultsTest, TwoFilesInOneAreRefused) {
+TEST(JunitResultsTest, RejectsConcatenatedFiles) {
   for (const std::string_view declaration : {"", "<?xml version='1.0'?>"}) {
     std::string text = "<testsuite><testcase name='a'/></testsuite>\n";
     text += std::string(declaration) + "<testsuite><testcase name='b'><failure/></testcase></testsuite>";
@@ -211,7 +211,7 @@ TEST(JunitResultsTest, TwoFilesInOneAreRefused) {
   EXPECT_EQ(refusal("<?xml version='1.0'?><!-- a --><testsuite/><!-- b -->\n"), "");
 }
 
-TEST(JunitResultsTest, ABillionLaughsAreRefusedAtOnce) {
+TEST(JunitResultsTest, RejectsEntityExpansion) {
   std::string text = "<?xml version='1.0'?><!DOCTYPE lolz [<!ENTITY lol 'lol'>";
   for (int i = 1; i < 10; ++i)
     text += "<!ENTITY lol" + std::to_string(i) + " '&lol" + std::to_string(i - 1) + ";&lol" +
@@ -220,7 +220,7 @@ TEST(JunitResultsTest, ABillionLaughsAreRefusedAtOnce) {
   EXPECT_THAT(refusal(text), HasSubstr("entities"));
 }
 
-TEST(JunitResultsTest, WhatIsTooLargeIsRefused) {
+TEST(JunitResultsTest, RejectsExcessiveDepthElementsAndBytes) {
   EXPECT_THAT(refusal(nested(kMostJunitDepth + 1)), HasSubstr("deep"));
   EXPECT_EQ(refusal(nested(kMostJunitDepth)), "");
   std::string many = "<testsuite>";
@@ -229,7 +229,7 @@ TEST(JunitResultsTest, WhatIsTooLargeIsRefused) {
   EXPECT_THAT(refusal(std::string(kMostJunitBytes + 1, ' ')), HasSubstr("bytes"));
 }
 
-TEST(JunitResultsTest, ATextOf100MegabytesIsReadAndNotShown) {
+TEST(JunitResultsTest, TruncatesHugeFailureText) {
   const std::string text(100'000'000, 'x');
   const RunResults results =
       read("<testsuite><testcase name='a'><failure>" + text + "</failure></testcase></testsuite>");
@@ -237,7 +237,7 @@ TEST(JunitResultsTest, ATextOf100MegabytesIsReadAndNotShown) {
   EXPECT_LT(results.causes[0].text.size(), 1000);
 }
 
-TEST(JunitResultsTest, AFileThatIsNoneIsRefused) {
+TEST(JunitResultsTest, RejectsMissingAndIrregularFiles) {
   const TempDir dir;
   for (const std::string& path :
        {dir.path().string(), (dir.path() / "none.xml").string(), std::string("/dev/zero")})
@@ -246,7 +246,7 @@ TEST(JunitResultsTest, AFileThatIsNoneIsRefused) {
   EXPECT_TRUE(load_junit(dir.path() / "a.xml"));
 }
 
-TEST(JunitResultsTest, NoChangedFileIsObeyed) {
+TEST(JunitResultsTest, MutatedFilesGiveCleanIds) {
   std::mt19937 random(20260822);
   constexpr std::string_view kMarks = "<>/\"'=&;![]?- \n";
   int read_whole = 0;

@@ -37,7 +37,7 @@ ResolvedRun one_failure(const std::string& message, const std::string& file = "t
       {plan_of({planned("s/a")}), started("s/a"), failed("s/a", message, file), RunEnded{"x", 1}});
 }
 
-TEST(Github, AFailureIsAnErrorAtItsLineWithTheFourAnswers) {
+TEST(Github, FailureIsErrorAtSourceLine) {
   const auto all = annotations(one_failure("read back 0x00"), "/w");
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].level, Level::kError);
@@ -50,13 +50,13 @@ TEST(Github, AFailureIsAnErrorAtItsLineWithTheFourAnswers) {
               StartsWith("::error title=s/a%3A read back 0x00,file=tests/copy.cc,line=7::s/a%0A"));
 }
 
-TEST(Github, OnlyFilesOfTheCheckoutArePlaces) {
+TEST(Github, AnnotatesOnlyFilesInCheckout) {
   EXPECT_EQ(annotations(one_failure("m", "/w/tests/copy.cc"), "/w")[0].file, "tests/copy.cc");
   EXPECT_EQ(annotations(one_failure("m", "/workshop/copy.cc"), "/w")[0].file, "");
   EXPECT_EQ(annotations(one_failure("m", "/elsewhere/copy.cc"), "")[0].file, "");
 }
 
-TEST(Github, CasesThatDifferInNumbersOnlyHaveOneCause) {
+TEST(Github, CasesDifferingInNumbersShareAnnotation) {
   const ResolvedRun run = resolved_of({plan_of({planned("s/a"), planned("s/b"), planned("s/c")}),
                                        started("s/a"), failed("s/a", "at 0xffe0: got 17", ""), started("s/b"),
                                        failed("s/b", "at 0x12: got 4", ""), started("s/c"),
@@ -68,7 +68,7 @@ TEST(Github, CasesThatDifferInNumbersOnlyHaveOneCause) {
   EXPECT_EQ(all[1].title, "s/c: at 0x12: hung");
 }
 
-TEST(Github, ACrashOrATimeoutHasThePlaceOfItsFrame) {
+TEST(Github, TimeoutIsAnnotatedAtStackFrame) {
   AttemptEnded hung = ended("s/a", {Outcome::kTimeout, ""});
   hung.evidence.frame = StackFrame{"wait_for_it", "/w/src/queue.cc:40"};
   const auto all =
@@ -79,7 +79,7 @@ TEST(Github, ACrashOrATimeoutHasThePlaceOfItsFrame) {
   EXPECT_THAT(all[0].title, StartsWith("s/a: still running after "));
 }
 
-TEST(Github, AFlakyCauseIsAnnotatedOnceAndANewOneComesFirst) {
+TEST(Github, NewCausesPrecedeKnownAndFlaky) {
   std::vector<Event> events = {plan_of({planned("s/old"), planned("s/new"), planned("s/a"), planned("s/b")}),
                                started("s/old"),
                                failed("s/old", "old", "o.cc"),
@@ -115,7 +115,7 @@ TEST(Github, AFlakyCauseIsAnnotatedOnceAndANewOneComesFirst) {
 }
 
 // Many failures with 16 causes, and 26 warnings. One error is left for the exit code of the step.
-TEST(Github, ALevelHasItsBudgetAndTheLastSaysHowManyMore) {
+TEST(Github, LimitsAnnotationsPerLevel) {
   constexpr int kCases = 20'000;
   std::vector<PlannedCase> cases;
   std::vector<Event> events = {Event{}};
@@ -154,7 +154,7 @@ TEST(Github, ALevelHasItsBudgetAndTheLastSaysHowManyMore) {
   EXPECT_EQ(summary_markdown(run, 10), "");
 }
 
-TEST(Github, WhatDecidesTheExitCodeComesFirst) {
+TEST(Github, CausesOfExitCodeComeFirst) {
   const ResolvedRun run =
       resolved_of({plan_of({planned("s/lost"), planned("s/lost2"), planned("s/fail"), planned("s/not")}),
                    started("s/lost"), ended("s/lost", {Outcome::kDeviceLost, ""}), started("s/lost2"),
@@ -168,7 +168,7 @@ TEST(Github, WhatDecidesTheExitCodeComesFirst) {
   EXPECT_THAT(all[2].title, HasSubstr("notrun · interrupted"));
 }
 
-TEST(Github, QuietOutcomesAndSimulationAreNotices) {
+TEST(Github, SkipsAndSimulationAreNotices) {
   RunPlanned plan = plan_of({planned("s/a"), planned("s/b"), planned("s/c")});
   plan.sim = SimInfo{"xpu:2x2", "simgpu"};
   const ResolvedRun run =
@@ -199,7 +199,7 @@ TEST(Github, EveryRedRunHasAnError) {
 }
 
 // The message and the properties are read back as the runner reads them.
-TEST(Github, NothingInAMessageEndsTheCommand) {
+TEST(Github, MessageCannotEndWorkflowCommand) {
   for (const std::string& nasty : {awkward_text(), std::string("50%\r\n::error::x\n::set-output name=a::b"),
                                    std::string("a,file=/etc/passwd,line=1::x"), std::string(100'000, 'x')}) {
     const std::string command =
@@ -214,7 +214,7 @@ TEST(Github, NothingInAMessageEndsTheCommand) {
   EXPECT_LE(workflow_command({.title = "t", .message = std::string(9000, 'm')}).size(), 4050u);
 }
 
-TEST(Github, TheVerdictOfARun) {
+TEST(Github, VerdictFollowsOutcomes) {
   const auto verdict = [](std::vector<Event> events, bool exec = false) {
     RunPlanned plan = plan_of({planned("s/a", exec ? "command" : "proctor")});
     plan.exec = exec;

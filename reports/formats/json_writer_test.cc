@@ -36,7 +36,7 @@ TEST(JsonWriter, WritesCompactlyAndInOrder) {
             R"("optional":null,"there":"y","inner":{"k":-7},"last":1.5})");
 }
 
-TEST(JsonWriter, AnyBytesAreJsonAndComeBackClean) {
+TEST(JsonWriter, AnyBytesRoundTripAsCleanText) {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string text = std::string(1, static_cast<char>(byte)) + awkward_text();
     const std::string made =
@@ -47,7 +47,7 @@ TEST(JsonWriter, AnyBytesAreJsonAndComeBackClean) {
   }
 }
 
-TEST(JsonWriter, NumbersAreExactAndWhatIsNoneIsNull) {
+TEST(JsonWriter, WritesExactNumbersAndNanAsNull) {
   const std::vector<double> numbers = {0,      -0.1,          1e300,
                                        5e-324, 123456789.125, std::numeric_limits<double>::max()};
   const json back = json::parse(written([&](JsonWriter& writer) {
@@ -65,7 +65,7 @@ TEST(JsonWriter, NumbersAreExactAndWhatIsNoneIsNull) {
 }
 
 // What is held of a large document does not grow with it.
-TEST(JsonWriter, HandsOverWhatItHasInPieces) {
+TEST(JsonWriter, FlushesLargeDocumentsInPieces) {
   std::size_t largest = 0;
   std::size_t all = 0;
   {

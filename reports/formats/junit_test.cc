@@ -39,11 +39,11 @@ class JunitSchemas : public ::testing::Test {
   }
 };
 
-TEST_F(JunitSchemas, AllOutcomesAndAwkwardTextAreValid) { expect_valid(resolved_of(rich_journal())); }
+TEST_F(JunitSchemas, AcceptAllOutcomesAndHostileText) { expect_valid(resolved_of(rich_journal())); }
 
-TEST_F(JunitSchemas, ARunWithoutCasesIsValid) { expect_valid(resolved_of({plan_of({})})); }
+TEST_F(JunitSchemas, AcceptRunWithoutCases) { expect_valid(resolved_of({plan_of({})})); }
 
-TEST_F(JunitSchemas, WhatIsNoCaseIsValid) {
+TEST_F(JunitSchemas, AcceptRunProblems) {
   RunPlanned plan = plan_of({planned("s/a")});
   plan.no_device_for = "cuda";
   plan.rules.min_executed = 7;
@@ -56,12 +56,12 @@ TEST_F(JunitSchemas, WhatIsNoCaseIsValid) {
                             StopRequested{15, StopWord::in_text(awkward_text()), 5}}));
 }
 
-TEST_F(JunitSchemas, AFileWithoutARunIsValid) {
+TEST_F(JunitSchemas, AcceptFileWithoutRun) {
   write_file(dir_.path() / "none.xml", junit_without_run(awkward_text()));
   EXPECT_EQ(xml_complaint(our_schema("junit-portable.xsd"), dir_.path() / "none.xml"), "");
 }
 
-TEST_F(JunitSchemas, AwkwardNamesAreValidAndUnique) {
+TEST_F(JunitSchemas, HostileNamesAreValidAndUnique) {
   std::vector<PlannedCase> cases;
   for (int i = 0; i < 3; ++i) {
     PlannedCase odd = planned(awkward_text() + std::to_string(i));
@@ -86,7 +86,7 @@ TEST_F(JunitSchemas, AwkwardNamesAreValidAndUnique) {
 }
 
 // The schemas must be able to fail, or the tests above mean nothing.
-TEST_F(JunitSchemas, OursRefuseWhatReadersLose) {
+TEST_F(JunitSchemas, OwnSchemaRejectsLossyReports) {
   const auto file = dir_.path() / "x.xml";
   const auto expect_refused = [&](const std::string& from, const std::string& to) {
     std::string xml = junit_run(resolved_of(rich_journal()));
@@ -104,7 +104,7 @@ TEST_F(JunitSchemas, OursRefuseWhatReadersLose) {
   expect_refused("<properties>", "<properties/><properties>");
 }
 
-TEST(Junit, PublishedSchemasWereThere) {
+TEST(Junit, PublishedSchemasAreInstalled) {
   if (!std::filesystem::exists(published_schemas())) {
     GTEST_SKIP() << "no published schemas at " << published_schemas() << "; validated against ours only";
   }
@@ -116,7 +116,7 @@ std::string junit_of(const Event& conclusion, const std::string& kind = "proctor
   return junit_run(resolved_of({plan_of({planned("memory.xpu/A.B", kind)}), conclusion}));
 }
 
-TEST(Junit, EachOutcomeHasItsElement) {
+TEST(Junit, MapsEachOutcomeToElement) {
   const auto of = [](Outcome outcome, const std::string& kind = "proctor") {
     return junit_of(concluded("memory.xpu/A.B", {outcome, reason_in_words("why:1")}), kind);
   };
@@ -137,7 +137,7 @@ TEST(Junit, EachOutcomeHasItsElement) {
   EXPECT_THAT(of(Outcome::kXpass, "pytest"), HasSubstr("<skipped message=\"proctor.xpass: why:1\"/>"));
 }
 
-TEST_F(JunitSchemas, ASkipWhoseReasonCannotBeShownIsValid) {
+TEST_F(JunitSchemas, AcceptSkipWithoutPrintableReason) {
   for (const std::string reason : {"", "\x1b[31m", "\r\n", " "}) {
     const ResolvedRun run =
         resolved_of({plan_of({planned("memory.xpu/A.B")}),
@@ -147,7 +147,7 @@ TEST_F(JunitSchemas, ASkipWhoseReasonCannotBeShownIsValid) {
   }
 }
 
-TEST(Junit, AFlakyPassShowsWhatFailedAndAFailureItsOtherAttempts) {
+TEST(Junit, WritesFlakyFailuresAndReruns) {
   const std::string xml = junit_run(resolved_of(rich_journal()));
   EXPECT_THAT(xml,
               HasSubstr("<flakyFailure message=\"killed by signal 11 (SIGSEGV)\" type=\"proctor.crash\">"));
@@ -158,7 +158,7 @@ TEST(Junit, AFlakyPassShowsWhatFailedAndAFailureItsOtherAttempts) {
   EXPECT_THAT(xml, HasSubstr("type=\"proctor.timeout\">\n        <stackTrace>"));
 }
 
-TEST(Junit, ATryThatTheFrameworkRepeatedIsAFlakyFailure) {
+TEST(Junit, RetryOfFrameworkIsFlakyFailure) {
   AttemptEnded end = ended("memory.xpu/A.B", {Outcome::kPass, ""});
   end.failures = {{"", "first try", "a.py", 7, "", "", ""}};
   end.marks = {Mark::kFlaky};
@@ -168,7 +168,7 @@ TEST(Junit, ATryThatTheFrameworkRepeatedIsAFlakyFailure) {
   EXPECT_THAT(xml, HasSubstr("<flakyFailure message=\"first try\" type=\"proctor.fail\">"));
 }
 
-TEST(Junit, OutputIsShownForBadCasesOnlyWithWhatIsMissing) {
+TEST(Junit, WritesOutputOfFailedCasesOnly) {
   AttemptEnded end = ended("memory.xpu/A.B", {Outcome::kFail, ""});
   end.output = {end.output.log, 100'000, 7, false, "LAST WORDS", "stderr here"};
   end.failures = {{"", "boom", "a.cc", 9, "1", "2", ""}};
@@ -190,7 +190,7 @@ TEST(Junit, OutputIsShownForBadCasesOnlyWithWhatIsMissing) {
   EXPECT_THAT(xml_of(end), Not(HasSubstr("LAST WORDS")));
 }
 
-TEST(Junit, ASimulatedRunSaysSo) {
+TEST(Junit, MarksSimulatedRuns) {
   RunPlanned plan = plan_of({planned("memory.xpu/A.B")});
   EXPECT_THAT(junit_run(resolved_of({plan})), HasSubstr("name=\"proctor.simulated\" value=\"false\""));
   plan.sim = SimInfo{"xpu:2x2", "intel"};
@@ -206,7 +206,7 @@ TEST(Junit, ASimulatedRunSaysSo) {
   EXPECT_EQ(junit_suites(run).at(0).name, "memory.xpu.xml");
 }
 
-TEST(Junit, RepeatedNamesAreToldApartByTheirIds) {
+TEST(Junit, AppendsIdToDuplicateNames) {
   const std::string xml = junit_run(resolved_of(rich_journal()));
   EXPECT_THAT(xml, HasSubstr("name=\"test_big[fp16-128] [attention/tests/t.py::test_big[fp16-128]]\""));
   EXPECT_THAT(xml, HasSubstr("name=\"test_big[fp16-128] [attention/tests/u.py::test_big[fp16-128]]\""));

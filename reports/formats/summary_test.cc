@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-TEST(Summary, SaysEverythingAPersonNeedsFirst) {
+TEST(Summary, BeginsWithVerdictAndCauses) {
   RunPlanned plan = plan_of({planned("memory.xpu/A.Pass"), planned("memory.xpu/A.Skip"),
                              planned("memory.xpu/B.Skip"), planned("memory.xpu/A.Fail")});
   plan.sim = SimInfo{"xpu:2x2", "simgpu"};
@@ -53,7 +53,7 @@ TEST(Summary, SaysEverythingAPersonNeedsFirst) {
   EXPECT_THAT(text, HasSubstr("not guaranteed: a memory limit"));
 }
 
-TEST(Summary, ARealGreenRunSaysNeitherSimulatedNorRed) {
+TEST(Summary, GreenHardwareRunHasNoMarks) {
   const std::string text = summary_markdown(
       resolved_of({plan_of({planned("s/a")}), concluded("s/a", {Outcome::kPass, ""}), RunEnded{"x", 1}}));
   EXPECT_TRUE(text.starts_with("# Proctor: PASSED (exit code 0)\n"));
@@ -62,7 +62,7 @@ TEST(Summary, ARealGreenRunSaysNeitherSimulatedNorRed) {
 }
 
 // 45 failures with 10 causes, of 2000 cases: each cause has an entry, and the whole is at most 60 lines.
-TEST(Summary, ManyFailuresOfFewCausesFitOnAPage) {
+TEST(Summary, GroupsFailuresByCause) {
   constexpr int kCases = 2000;
   constexpr int kFailures = 45;
   std::vector<PlannedCase> cases;
@@ -108,7 +108,7 @@ TEST(Summary, ManyFailuresOfFewCausesFitOnAPage) {
   EXPECT_EQ(entries, 10u);
 }
 
-TEST(Summary, ARunThatIsRedByFlakyCasesAloneSaysSo) {
+TEST(Summary, HeadlineNamesFlakyCasesAsReason) {
   AttemptEnded bad = ended("s/a", {Outcome::kFail, ""});
   bad.failures = {{"M-1", "now and then", "src/k.cc", 7, "", "", ""}};
   const std::vector<Event> events = {plan_of({planned("s/a"), planned("s/b")}),
@@ -132,7 +132,7 @@ TEST(Summary, ARunThatIsRedByFlakyCasesAloneSaysSo) {
                          "flaky: failed, then passed.**"));
 }
 
-TEST(Summary, ADeviceOnWhichAloneCasesFailIsNamedWithWhatToRun) {
+TEST(Summary, SuggestsRerunForSuspectDevice) {
   std::vector<PlannedCase> cases;
   std::vector<Event> events = {Event{}};
   for (int i = 0; i < 8; ++i) {
@@ -151,7 +151,7 @@ TEST(Summary, ADeviceOnWhichAloneCasesFailIsNamedWithWhatToRun) {
                 "--each-device --repeat 5`\n"));
 }
 
-TEST(Summary, NothingExecutedIsSaid) {
+TEST(Summary, ReportsThatNoCaseExecuted) {
   RunPlanned plan = plan_of({});
   plan.no_device_for = "cuda";
   const std::string text = summary_markdown(resolved_of({plan}));
@@ -160,7 +160,7 @@ TEST(Summary, NothingExecutedIsSaid) {
   EXPECT_THAT(text, HasSubstr("**0 of 0 planned cases executed, at least 1 wanted.**"));
 }
 
-TEST(Summary, WhatLeavesNoDeviceIsNamed) {
+TEST(Summary, NamesReasonForMissingDevices) {
   RunPlanned plan = plan_of({});
   plan.no_device_for = "xpu";
   plan.stack = {{"xpu.caller_mask", "7"}};
@@ -171,7 +171,7 @@ TEST(Summary, WhatLeavesNoDeviceIsNamed) {
   EXPECT_THAT(no_device_text(plan), HasSubstr("CTest has given this test no xpu device"));
 }
 
-TEST(Summary, StaysWithinAStepSummaryWhateverComes) {
+TEST(Summary, FitsStepSummaryLimit) {
   std::vector<PlannedCase> cases;
   std::vector<Event> events = {Event{}};
   for (int i = 0; i < 3000; ++i) {
@@ -186,7 +186,7 @@ TEST(Summary, StaysWithinAStepSummaryWhateverComes) {
   EXPECT_THAT(text, HasSubstr("1400 more causes: see `report.json`"));
 }
 
-TEST(Summary, AwkwardTextStaysInItsLine) {
+TEST(Summary, HostileTextStaysOnOneLine) {
   const std::string text = summary_markdown(resolved_of(rich_journal()));
   EXPECT_EQ(clean_text(text), text);
   for (std::size_t at = text.find("\n#"); at != text.npos; at = text.find("\n#", at + 1)) {
@@ -194,7 +194,7 @@ TEST(Summary, AwkwardTextStaysInItsLine) {
   }
 }
 
-TEST(Summary, SaysHowLongKnownFailuresHold) {
+TEST(Summary, ListsDaysLeftOfKnownFailures) {
   RunPlanned plan = plan_of({planned("s/a"), planned("s/b")});
   plan.known_failures = KnownFailuresFile{"known.toml",
                                           "ff",
@@ -213,7 +213,7 @@ TEST(Summary, SaysHowLongKnownFailuresHold) {
 }
 
 // The first case finds the device unhealthy, and 29 others have no other one: they are counted.
-TEST(Summary, ABadDeviceIsTheTitleAndWhatItCouldNotRunIsCounted) {
+TEST(Summary, UnhealthyDeviceIsHeadline) {
   std::vector<PlannedCase> cases;
   for (int i = 0; i < 30; ++i) cases.push_back(planned("s/" + std::to_string(i)));
   RunPlanned plan = plan_of(cases);
@@ -236,7 +236,7 @@ TEST(Summary, ABadDeviceIsTheTitleAndWhatItCouldNotRunIsCounted) {
   EXPECT_THAT(text, Not(HasSubstr("s/7")));
 }
 
-TEST(Summary, SaysWhatWasTested) {
+TEST(Summary, NamesTestedCommit) {
   RunPlanned plan = plan_of({});
   EXPECT_THAT(summary_markdown(resolved_of({plan})), Not(HasSubstr("Tested:")));
   plan.subject.commit = {"0123abc", "GITHUB_SHA", ""};
@@ -250,7 +250,7 @@ TEST(Summary, SaysWhatWasTested) {
 }
 
 // It failed less than a case that was never started.
-TEST(Summary, ACaseThatWasCutShortDidNotFail) {
+TEST(Summary, InterruptedCaseIsNotFailure) {
   const std::string text = summary_markdown(
       resolved_of({plan_of({planned("a/bad"), planned("a/cut"), planned("a/never")}), started("a/bad"),
                    ended("a/bad", {Outcome::kFail, ""}), concluded("a/bad", {Outcome::kFail, ""}),

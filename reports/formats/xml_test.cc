@@ -29,7 +29,7 @@ TEST(Xml, EscapesAndIndents) {
             "</a>\n");
 }
 
-TEST(Xml, APartIsWrittenFirstAndLooksTheSame) {
+TEST(Xml, InsertedPartMatchesDirectOutput) {
   const auto part = [](TextOutput& output) { XmlWriter(output, 1).open("b").attribute("k", "v").close(); };
   const auto whole = [&](TextOutput& output) {
     XmlWriter xml(output);
@@ -58,7 +58,7 @@ TEST(Xml, AnyBytesAreWellFormed) {
   EXPECT_EQ(complaint_of({"xmllint", "--noout", "--nonet", (dir.path() / "x.xml").string()}), "");
 }
 
-TEST(Xml, TheJudgeNoticesAForbiddenCharacter) {
+TEST(Xml, XmllintRejectsForbiddenCharacter) {
   TempDir dir;
   write_file(dir.path() / "x.xml", "<a>\x1b</a>");
   EXPECT_NE(complaint_of({"xmllint", "--noout", "--nonet", (dir.path() / "x.xml").string()}), "");

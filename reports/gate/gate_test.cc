@@ -63,7 +63,7 @@ TEST(Gate, GoodReportsAreGreen) {
 }
 
 // The gate compares the reports with the digests in the journal, and does not make them again (docs/reference/gate.md).
-TEST(Gate, WhoComputesTheDigestsAnewCanWriteAnyReport) {
+TEST(Gate, AcceptsReportsWithRecomputedDigests) {
   const GateScene scene = good_scene();
   const TempDir directory;
   write_scene(scene, directory.path());
@@ -81,7 +81,7 @@ TEST(Gate, WhoComputesTheDigestsAnewCanWriteAnyReport) {
   EXPECT_EQ(words_of(*judge(*inputs)), "");
 }
 
-TEST(Gate, EachWrongWayIsRedForItsReason) {
+TEST(Gate, RejectsEachInvalidRunWithReason) {
   for (const WrongWay& way : wrong_ways()) {
     const Staged staged(way.scene);
     const std::string refusal = staged.refusal();
@@ -94,7 +94,7 @@ TEST(Gate, EachWrongWayIsRedForItsReason) {
 }
 
 // The only record that may follow the end, besides the list of reports.
-TEST(Gate, AReportThatIsLostAfterTheEndIsNoChangeOfTheJournal) {
+TEST(Gate, LateReportLossIsNotJournalChange) {
   const std::string refusal =
       Staged(
           scene_after(R"({add_behind = [{type = "warning", code = "report_lost", text = "no space left"}]})"))
@@ -103,7 +103,7 @@ TEST(Gate, AReportThatIsLostAfterTheEndIsNoChangeOfTheJournal) {
   EXPECT_THAT(refusal, testing::Not(HasSubstr("follows the end")));
 }
 
-TEST(Gate, OfARunThatIsGivenTwiceEachCaseCountsOnce) {
+TEST(Gate, CountsCasesOfDuplicateRunOnce) {
   const GateVerdict verdict = Staged(scene_after(R"({copy_as = "again"})")).verdict();
   ASSERT_EQ(verdict.cells.size(), 1u);
   EXPECT_EQ(verdict.cells.front().executed, verdict.cells.front().planned);
@@ -111,13 +111,13 @@ TEST(Gate, OfARunThatIsGivenTwiceEachCaseCountsOnce) {
   EXPECT_THAT(words_of(verdict), testing::Not(HasSubstr("not in the plan")));
 }
 
-TEST(Gate, AllTwentyNineWrongWaysAreThere) {
+TEST(Gate, InvalidRunTableIsComplete) {
   std::set<int> numbers;
   for (const WrongWay& way : wrong_ways()) numbers.insert(way.number);
   for (int number = 1; number <= 29; ++number) EXPECT_TRUE(numbers.contains(number)) << number;
 }
 
-TEST(Gate, WithoutAnyOneRuleAWrongWayIsGreen) {
+TEST(Gate, EachRuleRejectsSomeInvalidRun) {
   std::map<std::string, std::string> needed;  // rule -> the wrong way that only it refuses
   for (const WrongWay& way : wrong_ways()) {
     if (way.rule.empty() || needed.contains(way.rule)) continue;
@@ -128,7 +128,7 @@ TEST(Gate, WithoutAnyOneRuleAWrongWayIsGreen) {
     EXPECT_TRUE(needed.contains(std::string(rule))) << "nothing passes without the rule " << rule;
 }
 
-TEST(Gate, AVerdictHasEveryRuleAlsoThoseThatHeld) {
+TEST(Gate, VerdictListsEveryRule) {
   const GateVerdict verdict = Staged(good_scene()).verdict();
   std::size_t rules = verdict.rules.size();
   for (const GateCellVerdict& cell : verdict.cells) rules += cell.rules.size();
@@ -187,7 +187,7 @@ class CommaLocale {
 };
 
 // Also in another directory, for each Staged has its own: no path of this machine is in a verdict.
-TEST(Gate, SameInputsGiveTheSameBytesAnywhere) {
+TEST(Gate, OutputIsIndependentOfLocaleAndDirectory) {
   for (const GateScene& scene : scenes_of_all_colours()) {
     const std::string once = all_formats(scene, false);
     ::setenv("TZ", "Asia/Kolkata", 1);
@@ -204,7 +204,7 @@ TEST(Gate, SameInputsGiveTheSameBytesAnywhere) {
   }
 }
 
-TEST(Gate, TheVerdictIsValidUnderItsSchema) {
+TEST(Gate, VerdictMatchesSchema) {
   const TempDir directory;
   for (const GateScene& scene : {good_scene(), red_scene()}) {
     const Staged staged(scene);
@@ -222,7 +222,7 @@ TEST(Gate, TheVerdictIsValidUnderItsSchema) {
   }
 }
 
-TEST(Gate, AStatementHasTheDigestOfEachJournalAndOfThePolicy) {
+TEST(Gate, StatementHasJournalAndPolicyDigests) {
   const Staged staged(good_scene());
   const auto statement = nlohmann::json::parse(gate_statement(staged.inputs(), staged.verdict()));
   EXPECT_EQ(statement["_type"], "https://in-toto.io/Statement/v1");
@@ -232,7 +232,7 @@ TEST(Gate, AStatementHasTheDigestOfEachJournalAndOfThePolicy) {
   EXPECT_EQ(statement["predicate"]["configuration"][0]["digest"]["sha256"], staged.inputs().policy.sha256);
 }
 
-TEST(Gate, AVariableThatThePolicyAllowsIsGreenAndAWeakening) {
+TEST(Gate, AllowedVariableIsListedAsWeakening) {
   const Staged allowed(scene_after(
       R"({gate = "variables = [\"LD_LIBRARY_PATH\"]", set = {"/narrowed/variables/-" = {suite = "memory", backend = "xpu", name = "LD_LIBRARY_PATH", value = "/opt/lib", by = "caller"}}})"));
   EXPECT_EQ(allowed.refusal(), "");
@@ -240,7 +240,7 @@ TEST(Gate, AVariableThatThePolicyAllowsIsGreenAndAWeakening) {
 }
 
 // On the machine of the run, the journal is compared with the runner's own copy.
-TEST(Gate, AJournalThatItsRunnerDidNotWriteIsNoEvidence) {
+TEST(Gate, RejectsJournalThatDiffersFromSeal) {
   const TempDir directory;
   write_scene(good_scene(), directory.path());
   const std::filesystem::path run_dir = directory.path() / "run";
@@ -276,7 +276,7 @@ void grow(int /*signal*/) {
 }
 
 // Reports that the journal has no digest of are made again from it, for which it is read twice.
-TEST(Gate, AJournalThatGrowsBetweenItsTwoReadsIsNoEvidence) {
+TEST(Gate, RejectsJournalThatGrowsWhileRead) {
   GateScene scene = good_scene();
   scene.run().lists_rendered = true;
   const TempDir directory("/dev/shm");
@@ -306,7 +306,7 @@ TEST(Gate, AJournalThatGrowsBetweenItsTwoReadsIsNoEvidence) {
 }
 
 // No byte at which a journal is cut makes it good.
-TEST(Gate, AJournalThatIsCutAnywhereIsNeverGreen) {
+TEST(Gate, TruncatedJournalIsNeverGreen) {
   const GateScene scene = good_scene();
   const TempDir directory;
   write_scene(scene, directory.path());

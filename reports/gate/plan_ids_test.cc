@@ -38,7 +38,7 @@ std::string complaint_about(const std::string& text) {
   return read ? "" : read.error().what;
 }
 
-TEST(GatePlan, HasTheIdsOfEachSuiteAndTheDigestOfTheFile) {
+TEST(GatePlan, ParsesCaseIdsAndDigest) {
   const auto read = parse_gate_plan(plan_file(small_plan()), "p.json");
   ASSERT_TRUE(read) << read.error().what;
   EXPECT_EQ(read->digest, sha256_hex(small_plan().dump()));
@@ -49,7 +49,7 @@ TEST(GatePlan, HasTheIdsOfEachSuiteAndTheDigestOfTheFile) {
 }
 
 // Else a plan of one point would be as green as one of all of them.
-TEST(GatePlan, APlanOfOnePointIsNone) {
+TEST(GatePlan, RejectsPlanOfOnePoint) {
   json narrow = small_plan();
   narrow["point"] = "bytes=0,type=\"i8\"";
   EXPECT_THAT(
@@ -60,7 +60,7 @@ TEST(GatePlan, APlanOfOnePointIsNone) {
   EXPECT_EQ(complaint_about(plan_file(narrow)), "");
 }
 
-TEST(GatePlan, HasTheSizeAndTheSeedOfItsChecks) {
+TEST(GatePlan, ParsesSizeAndSeed) {
   json plan = small_plan();
   plan["size"] = "smoke";
   plan["seed"] = 18446744073709551615u;
@@ -72,12 +72,12 @@ TEST(GatePlan, HasTheSizeAndTheSeedOfItsChecks) {
   EXPECT_EQ(parse_gate_plan(plan_file(plan), "p.json")->seed, "");
 }
 
-TEST(GatePlan, BlanksBetweenWordsAreNoChange) {
+TEST(GatePlan, IgnoresWhitespaceBetweenTokens) {
   for (const int indent : {-1, 0, 1, 4}) EXPECT_EQ(complaint_about(plan_file(small_plan(), indent)), "");
   EXPECT_EQ(complaint_about(" \n\t" + plan_file(small_plan()) + "\r\n"), "");
 }
 
-TEST(GatePlan, AnyOtherChangeIsRefused) {
+TEST(GatePlan, RejectsAnyOtherChange) {
   const std::string text = plan_file(small_plan());
   int refused = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -92,7 +92,7 @@ TEST(GatePlan, AnyOtherChangeIsRefused) {
   EXPECT_EQ(refused, static_cast<int>(text.size()));
 }
 
-TEST(GatePlan, WhatIsNoPlanOrANewerOneIsNamed) {
+TEST(GatePlan, RejectsInvalidAndNewerPlans) {
   for (const char* text :
        {"", "{}", "[]", "x", "\"", "{\"digest\":", "}", "[[[[", "\"proctor-plan\"", "{\"digest\":\"a\"}"})
     EXPECT_THAT(complaint_about(text), HasSubstr("p.json: it is not a Proctor plan")) << text;

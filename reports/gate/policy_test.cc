@@ -28,7 +28,7 @@ std::string refusal(const std::string& text) {
   return read.error().what + " | " + read.error().hint;
 }
 
-TEST(GatePolicy, WhatItDoesNotSayIsStrict) {
+TEST(GatePolicy, DefaultsAreStrict) {
   const GatePolicy strict = policy(kCell);
   EXPECT_THAT(strict.subject, testing::ElementsAre("commit"));
   EXPECT_TRUE(strict.clean);
@@ -44,7 +44,7 @@ TEST(GatePolicy, WhatItDoesNotSayIsStrict) {
   EXPECT_EQ(strict.cells.front().name, "memory.xpu");
 }
 
-TEST(GatePolicy, VariablesAreAllowedByTheirNames) {
+TEST(GatePolicy, AllowsVariablesByExactName) {
   const GatePolicy weak =
       policy("[gate]\nvariables = [\"LD_LIBRARY_PATH\", \"BASH_FUNC_module%%\"]\n" + kCell);
   EXPECT_THAT(weak.variables, testing::ElementsAre("LD_LIBRARY_PATH", "BASH_FUNC_module%%"));
@@ -57,7 +57,7 @@ TEST(GatePolicy, VariablesAreAllowedByTheirNames) {
   EXPECT_THAT(refusal("[gate]\nvariables = \"LD_PRELOAD\"\n" + kCell), HasSubstr("gate.toml:2"));
 }
 
-TEST(GatePolicy, EachWeakeningIsListed) {
+TEST(GatePolicy, ListsEachWeakening) {
   const GatePolicy weak = policy(
       "version = 1\n[gate]\nsubject = [\"branch\"]\nclean = false\nmax_age = \"100h\"\nhardware = false\n"
       "known_failures = \"k.toml\"\nmax_known_failures = 11\n[gate.flaky]\npercent = 0.5\n[skips]\n\"a:*\" = "
@@ -72,14 +72,14 @@ TEST(GatePolicy, EachWeakeningIsListed) {
   EXPECT_EQ(weak.cells.front().soak->device_hours, 1.5);
 }
 
-TEST(GatePolicy, StricterThanStrictIsNoWeakening) {
+TEST(GatePolicy, StricterValuesAreNotWeakenings) {
   EXPECT_THAT(policy("[gate]\nmax_age = \"1h\"\nclean = true\nsubject = [\"commit\", \"branch\"]\n" + kCell +
                      "hardware = true\ndevices = 4\n")
                   .weakenings,
               IsEmpty());
 }
 
-TEST(GatePolicy, MistakesHaveTheirLineAndTheNearestWord) {
+TEST(GatePolicy, ErrorsHaveLineAndSuggestion) {
   EXPECT_THAT(refusal("[gate]\nmax_agee = \"1h\"\n" + kCell),
               AllOf(HasSubstr("gate.toml:2"), HasSubstr("Did you mean `max_age`?")));
   EXPECT_THAT(refusal("[gate]\npercent = 1\n" + kCell), HasSubstr("`percent` is a key of [gate.flaky]."));
@@ -106,7 +106,7 @@ TEST(GatePolicy, MistakesHaveTheirLineAndTheNearestWord) {
   EXPECT_THAT(refusal(kCell + "device = \"*\"\n"), HasSubstr("covers every model"));
 }
 
-TEST(GatePolicy, WhatContradictsItselfIsRefused) {
+TEST(GatePolicy, RejectsContradictoryKeys) {
   EXPECT_THAT(refusal("[gate.flaky]\npercent = 1\n" + kCell),
               HasSubstr("`percent` without `known_failures`"));
   EXPECT_THAT(refusal("[gate]\nmax_known_failures = 3\n" + kCell), HasSubstr("without `known_failures`"));
@@ -116,7 +116,7 @@ TEST(GatePolicy, WhatContradictsItselfIsRefused) {
   EXPECT_THAT(refusal("[skips]\n\"a\" = \"\"\n" + kCell), HasSubstr("has no reason"));
 }
 
-TEST(GatePolicy, TwoCellsDifferInWhatTheyAskFor) {
+TEST(GatePolicy, RejectsDuplicateCells) {
   const GatePolicy two = policy(kCell + "device = \"*B580*\"\n" + kCell + "device = \"*B570*\"\n");
   EXPECT_EQ(two.cells[1].name, "memory.xpu on *B570*");
   EXPECT_THAT(refusal(kCell + "name = \"x\"\n" + kCell + "name = \"x\"\ndevice = \"a\"\n"),

@@ -75,7 +75,7 @@ class HistoryTest : public testing::Test {
   const std::string file_ = file_in(directory_);
 };
 
-TEST_F(HistoryTest, ARunComesBackAsItWas) {
+TEST_F(HistoryTest, RunRoundTrips) {
   RunResults run = rich_run();
   set_commit(run, "0123abcd");
   run.stack = {{.name = "host.kernel", .value = "6.1", .source = "uname"},
@@ -86,7 +86,7 @@ TEST_F(HistoryTest, ARunComesBackAsItWas) {
   EXPECT_EQ(why_not_read(file_), "");
 }
 
-TEST_F(HistoryTest, AMessageBelongsToItsCase) {
+TEST_F(HistoryTest, CasesOfOneCauseKeepTheirMessages) {
   RunResults run = made_run(1, {{"a/137", Outcome::kFail}, {"a/637", Outcome::kFail}});
   set_cause(run, 0, "expected 637 bytes", run.cases[1]);
   History history = history_of(file_, {run});
@@ -100,14 +100,14 @@ TEST_F(HistoryTest, AMessageBelongsToItsCase) {
   EXPECT_EQ(words_of(*back, back->cases[1]), "expected 637 bytes");
 }
 
-TEST_F(HistoryTest, AJournalIsImportedOnce) {
+TEST_F(HistoryTest, ImportsJournalOnce) {
   History history = history_of(file_, {made_run(1, {{"a/one"}})});
   const std::string before = bytes_of(file_);
   EXPECT_EQ(*add_one(history, made_run(1, {{"a/one"}})), Added::kAlreadyThere);
   EXPECT_TRUE(bytes_of(file_) == before);
 }
 
-TEST_F(HistoryTest, OfSeveralJournalsOfARunTheMostCompleteWins) {
+TEST_F(HistoryTest, KeepsMostCompleteJournalOfRun) {
   RunResults early = made_run(1, {{"a/one"}, {"a/two", Outcome::kNotrun}});
   early.complete = false;
   early.journal_sha256 = std::string(64, 'f');
@@ -131,7 +131,7 @@ TEST_F(HistoryTest, OfSeveralJournalsOfARunTheMostCompleteWins) {
   }
 }
 
-TEST_F(HistoryTest, AMergedRunStandsForItsShards) {
+TEST_F(HistoryTest, MergedRunReplacesShards) {
   RunResults whole = made_run(1, {{"a/one"}, {"a/two"}});
   whole.run_id = "id-001+1";
   whole.journal_sha256 = std::string(64, 'e');
@@ -146,7 +146,7 @@ TEST_F(HistoryTest, AMergedRunStandsForItsShards) {
   }
 }
 
-TEST_F(HistoryTest, OfMergedRunsThatShareAShardTheOneWithTheNewestIsKept) {
+TEST_F(HistoryTest, KeepsNewestOfOverlappingMergedRuns) {
   const auto merged = [](int first, int second, char digest) {
     RunResults whole = made_run(first, {{"a/one"}, {"a/two"}});
     whole.run_id = fmt::format("id-{:03}+{:03}", first, second);
@@ -172,7 +172,7 @@ TEST_F(HistoryTest, OfMergedRunsThatShareAShardTheOneWithTheNewestIsKept) {
   } while (std::ranges::next_permutation(runs, {}, by_digest).found);
 }
 
-TEST_F(HistoryTest, TheOrderOfImportsDoesNotMatter) {
+TEST_F(HistoryTest, ImportOrderDoesNotMatter) {
   std::vector<RunResults> runs;
   for (int number = 1; number <= 4; ++number) {
     runs.push_back(made_run(number, {{"a/zero"},
@@ -192,7 +192,7 @@ TEST_F(HistoryTest, TheOrderOfImportsDoesNotMatter) {
   EXPECT_EQ(canonical_text(even), canonical_text(forwards));
 }
 
-TEST_F(HistoryTest, OldRunsAreRemovedWithAllThatOnlyTheyHad) {
+TEST_F(HistoryTest, PruningRemovesUnreferencedRows) {
   std::vector<RunResults> runs;
   for (int number = 1; number <= 5; ++number)
     runs.push_back(made_run(number, {{"a/one"}, {"a/only" + std::to_string(number), Outcome::kFail}}));
@@ -213,7 +213,7 @@ TEST_F(HistoryTest, OldRunsAreRemovedWithAllThatOnlyTheyHad) {
   EXPECT_EQ(history.size()->runs, 1);
 }
 
-TEST_F(HistoryTest, RemovedRunsMakeTheFileSmaller) {
+TEST_F(HistoryTest, PruningShrinksFile) {
   std::vector<MadeCase> cases;
   for (int i = 0; i < 2000; ++i) cases.push_back({"a/case" + std::to_string(i)});
   History history = history_of(file_, {made_run(1, cases), made_run(2, cases), made_run(3, {})});
@@ -225,7 +225,7 @@ TEST_F(HistoryTest, RemovedRunsMakeTheFileSmaller) {
   EXPECT_LT(fs::file_size(file_), before / 2);
 }
 
-TEST_F(HistoryTest, AChangeThatFailsLeavesWhatThereWas) {
+TEST_F(HistoryTest, FailedChangeIsRolledBack) {
   History history = history_of(file_, {made_run(1, {{"a/one"}})});
   const std::string before = bytes_of(file_);
   const auto done = history.change([&]() -> Result<void> {
@@ -237,7 +237,7 @@ TEST_F(HistoryTest, AChangeThatFailsLeavesWhatThereWas) {
   EXPECT_EQ(history.size()->runs, 1);
 }
 
-TEST_F(HistoryTest, AFirstChangeThatFailsLeavesNoFile) {
+TEST_F(HistoryTest, FailedFirstChangeLeavesNoFile) {
   const auto fails = [&] {
     auto history = History::open(file_, 1s);
     return history->change([&]() -> Result<void> {
@@ -252,7 +252,7 @@ TEST_F(HistoryTest, AFirstChangeThatFailsLeavesNoFile) {
   EXPECT_TRUE(fs::exists(file_));  // somebody else made it
 }
 
-TEST_F(HistoryTest, AFileThatWasRemovedInTheMeantimeIsNotWritten) {
+TEST_F(HistoryTest, RefusesChangeOfRemovedFile) {
   auto first = History::open(file_, 1s);
   auto second = History::open(file_, 1s);
   EXPECT_FALSE(first->change([]() -> Result<void> { return Error::usage("think of something else"); }));
@@ -261,7 +261,7 @@ TEST_F(HistoryTest, AFileThatWasRemovedInTheMeantimeIsNotWritten) {
   EXPECT_THAT(added.error().what, HasSubstr("removed in the meantime"));
 }
 
-TEST_F(HistoryTest, WithoutRoomTheOldStateStays) {
+TEST_F(HistoryTest, FullDiskKeepsOldState) {
   std::vector<MadeCase> cases;
   for (int i = 0; i < 5000; ++i) cases.push_back({"a/case" + std::to_string(i), Outcome::kFail});
   { History history = history_of(file_, {made_run(1, {{"a/one"}})}); }
@@ -296,7 +296,7 @@ TEST_F(HistoryTest, WritersWaitForEachOther) {
   EXPECT_EQ(history->size()->cases, 2);
 }
 
-TEST_F(HistoryTest, AFileThatStaysLockedIsNamed) {
+TEST_F(HistoryTest, ReportsLockTimeout) {
   History history = history_of(file_, {made_run(1, {})});
   ASSERT_TRUE(history.change([&]() -> Result<void> {
     auto other = History::open(file_, 10ms);
@@ -308,7 +308,7 @@ TEST_F(HistoryTest, AFileThatStaysLockedIsNamed) {
   }));
 }
 
-TEST_F(HistoryTest, AChangeThatWasCutShortIsUndoneByWhoReadsNext) {
+TEST_F(HistoryTest, NextReaderRollsBackInterruptedChange) {
   std::vector<MadeCase> cases;
   for (int i = 0; i < 5000; ++i) cases.push_back({"a/case" + std::to_string(i)});
   std::string expected;
@@ -328,7 +328,7 @@ TEST_F(HistoryTest, AChangeThatWasCutShortIsUndoneByWhoReadsNext) {
   EXPECT_TRUE(canonical_text(*history) == expected);
 }
 
-TEST_F(HistoryTest, WhatIsNoHistoryIsNamedAndLeftAlone) {
+TEST_F(HistoryTest, RefusesForeignFilesUnchanged) {
   const std::string text = (directory_ / "text").string();
   write_file(text, std::string(5000, 'x'));
   EXPECT_THAT(why_not_written(text), HasSubstr("not an SQLite file"));
@@ -350,7 +350,7 @@ TEST_F(HistoryTest, WhatIsNoHistoryIsNamedAndLeftAlone) {
   EXPECT_THAT(why_not_read((directory_ / "link").string()), HasSubstr("it is a link"));
 }
 
-TEST_F(HistoryTest, ADamagedFileIsNamed) {
+TEST_F(HistoryTest, ReportsDamagedFile) {
   std::vector<MadeCase> cases;
   for (int i = 0; i < 500; ++i) cases.push_back({"a/case" + std::to_string(i)});
   { const History history = history_of(file_, {made_run(1, cases)}); }
@@ -374,7 +374,7 @@ TEST_F(HistoryTest, ADamagedFileIsNamed) {
 }
 
 // It would take too long to see all of it each time.
-TEST_F(HistoryTest, OfALargeFileTheSmallTablesAreLookedAtAndTheRestOnRequest) {
+TEST_F(HistoryTest, ChecksLargeTablesOnlyOnRequest) {
   { const History history = history_of(file_, {made_run(1, {{"a/one"}})}); }
   change_file(file_, "INSERT INTO stack VALUES (99, 'x', hex(zeroblob(4500000)))");
   change_file(file_, "UPDATE result SET standing = 1");
@@ -392,7 +392,7 @@ TEST_F(HistoryTest, OfALargeFileTheSmallTablesAreLookedAtAndTheRestOnRequest) {
   EXPECT_THAT(why_not_written(file_), HasSubstr("damaged"));
 }
 
-TEST_F(HistoryTest, ASummaryThatIsNotThatOfTheResultsIsFound) {
+TEST_F(HistoryTest, DetectsSummaryThatContradictsResults) {
   for (const char* change :
        {"UPDATE run_variant SET failing = failing + 1", "UPDATE run_variant SET flaky = 1",
         "UPDATE run_variant SET passing = passing - 1, expected = 1", "UPDATE run_variant SET ran = x'0102'",
@@ -405,7 +405,7 @@ TEST_F(HistoryTest, ASummaryThatIsNotThatOfTheResultsIsFound) {
   }
 }
 
-TEST_F(HistoryTest, AFileOfAnyBytesEndsNothing) {
+TEST_F(HistoryTest, RandomDamageDoesNotCrash) {
   std::vector<MadeCase> cases;
   for (int i = 0; i < 40; ++i) cases.push_back({"a/case" + std::to_string(i), Outcome::kFail});
   { const History history = history_of(file_, {made_run(1, cases), made_run(2, cases)}); }
@@ -428,7 +428,7 @@ TEST_F(HistoryTest, AFileOfAnyBytesEndsNothing) {
 }
 
 // Such a thing is run whenever the file is used, and may never end.
-TEST_F(HistoryTest, WhatSomebodyAddedToTheTablesIsDamage) {
+TEST_F(HistoryTest, RejectsForeignTriggersAndViews) {
   const char* const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)";
   const std::string changes[] = {
       fmt::format(
@@ -455,7 +455,7 @@ TEST_F(HistoryTest, WhatSomebodyAddedToTheTablesIsDamage) {
 }
 
 // .github/actions/conformance/gate.py begins another history after these sentences, and after no others.
-TEST_F(HistoryTest, TheSentencesAboutAFileThatNoProctorCanUse) {
+TEST_F(HistoryTest, UnusableFileErrorsHaveFixedText) {
   write_file(file_, std::string(4096, 'x'));
   EXPECT_THAT(why_not_written(file_), HasSubstr("it is not an SQLite file"));
   const TempDir other(kInMemory);
@@ -467,7 +467,7 @@ TEST_F(HistoryTest, TheSentencesAboutAFileThatNoProctorCanUse) {
   EXPECT_THAT(why_not_written(file_in(damaged)), HasSubstr("it is damaged"));
 }
 
-TEST_F(HistoryTest, DevicesAreCountedByHostOverAllRuns) {
+TEST_F(HistoryTest, CountsDevicesPerHost) {
   std::vector<RunResults> runs = {made_run(1, {{"a/one"}}), made_run(2, {{"a/one"}}),
                                   made_run(3, {{"a/one"}})};
   runs[1].devices.front().drained = true;
@@ -499,7 +499,7 @@ TEST_F(HistoryTest, DevicesAreCountedByHostOverAllRuns) {
   EXPECT_EQ(why_not_read(file_), "");
 }
 
-TEST_F(HistoryTest, AFileOfANewerVersionIsRefused) {
+TEST_F(HistoryTest, RefusesNewerFileVersion) {
   { const History history = history_of(file_, {made_run(1, {})}); }
   change_file(file_, "PRAGMA user_version = 99");
   const std::string before = bytes_of(file_);
@@ -508,21 +508,21 @@ TEST_F(HistoryTest, AFileOfANewerVersionIsRefused) {
   EXPECT_TRUE(bytes_of(file_) == before);
 }
 
-TEST_F(HistoryTest, AnEmptyFileIsAnEmptyHistory) {
+TEST_F(HistoryTest, AcceptsEmptyFileForWriting) {
   write_file(file_, "");
   EXPECT_THAT(why_not_read(file_), HasSubstr("it is empty"));
   History history = history_of(file_, {made_run(1, {})});
   EXPECT_EQ(history.size()->runs, 1);
 }
 
-TEST_F(HistoryTest, AFileOfVersionZeroOfOursIsTakenOn) {
+TEST_F(HistoryTest, AcceptsOwnFileOfVersionZero) {
   change_file(file_, "PRAGMA application_id = " + std::to_string(kApplicationId));
   EXPECT_THAT(why_not_read(file_), HasSubstr("empty"));
   History history = history_of(file_, {made_run(1, {})});
   EXPECT_EQ(history.size()->runs, 1);
 }
 
-TEST_F(HistoryTest, WhereNothingCanBeWrittenItIsRead) {
+TEST_F(HistoryTest, ReadsFromReadOnlyDirectory) {
   { const History history = history_of(file_, {made_run(1, {{"a/one"}})}); }
   const int code = exit_code_of_child([&] {
     fs::permissions(file_, fs::perms{0444});
@@ -536,7 +536,7 @@ TEST_F(HistoryTest, WhereNothingCanBeWrittenItIsRead) {
   EXPECT_EQ(code, 42);
 }
 
-TEST_F(HistoryTest, ARowWithALargeNumberCostsNoMore) {
+TEST_F(HistoryTest, LargeRowIdsTakeNoExtraMemory) {
   History history = history_of(file_, {made_run(1, {{"a/one", Outcome::kFail}})});
   change_file(file_,
               "INSERT INTO test VALUES (9999999, 'a/far');"
@@ -550,21 +550,21 @@ TEST_F(HistoryTest, ARowWithALargeNumberCostsNoMore) {
   EXPECT_THAT(answer->failing, SizeIs(1));
 }
 
-TEST_F(HistoryTest, ALinkBesideTheFileIsNamed) {
+TEST_F(HistoryTest, RefusesLinkAsRollbackJournal) {
   { const History history = history_of(file_, {made_run(1, {})}); }
   fs::create_symlink(directory_ / "victim", file_ + "-journal");
   EXPECT_THAT(why_not_written(file_), HasSubstr("history.sqlite-journal is a link"));
   EXPECT_THAT(why_not_read(file_), HasSubstr("history.sqlite-journal is a link"));
 }
 
-TEST_F(HistoryTest, ARunOfNoJournalIsRefused) {
+TEST_F(HistoryTest, RefusesRunWithoutJournalDigest) {
   auto history = History::open(file_, 1s);
   RunResults run = made_run(1, {});
   run.journal_sha256 = "";
   EXPECT_FALSE(add_one(*history, run));
 }
 
-TEST_F(HistoryTest, NumbersAreUnpackedAsTheyWerePacked) {
+TEST_F(HistoryTest, PackedNumbersRoundTrip) {
   const std::vector<std::uint32_t> numbers = {0, 1, 127, 128, 129, 16'511, 16'512, 9'000'000};
   EXPECT_EQ(unpacked(packed(numbers)), numbers);
   EXPECT_THAT(unpacked(""), IsEmpty());

@@ -2,7 +2,7 @@
 // are new (--repeat new:N). Its duration determines what runs first and where:
 //
 //   const auto medians = median_durations(history);
-//   if (medians) std::printf("%g ms\n", medians->at("memory.xpu/Copy.OddAddressesAreByteExact"));
+//   if (medians) std::printf("%g ms\n", medians->at("memory.xpu/Copy.UnalignedCopyIsByteExact"));
 #pragma once
 
 #include <cstddef>

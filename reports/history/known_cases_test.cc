@@ -31,11 +31,11 @@ void expect_only_one_seen(const SeenPrograms& seen) {
 const std::vector<MadeCase> kOneExecuted = {
     {"a/one", Outcome::kFail}, {"a/three", Outcome::kNotrun}, {"a/two", Outcome::kSkip}};
 
-TEST(SeenProgramsTest, OfARun) {
+TEST(SeenProgramsTest, ReadsSeenProgramsOfRun) {
   expect_only_one_seen(seen_programs(run_of_program(1, kOneExecuted, "old")));
 }
 
-TEST(SeenProgramsTest, OfAHistory) {
+TEST(SeenProgramsTest, ReadsSeenProgramsOfHistory) {
   const TempDir directory("/dev/shm");
   History history =
       history_of((directory / "history.sqlite").string(), {run_of_program(1, kOneExecuted, "old")});
@@ -44,7 +44,7 @@ TEST(SeenProgramsTest, OfAHistory) {
   expect_only_one_seen(*seen);
 }
 
-TEST(SeenProgramsTest, AnyRunOfAHistoryCounts) {
+TEST(SeenProgramsTest, UsesAllRunsOfHistory) {
   const TempDir directory("/dev/shm");
   History history = history_of(
       (directory / "history.sqlite").string(),
@@ -56,7 +56,7 @@ TEST(SeenProgramsTest, AnyRunOfAHistoryCounts) {
   EXPECT_EQ(seen->of("a/two", "first"), Sight::kChanged);
 }
 
-TEST(SeenProgramsTest, AProgramWithoutADigestIsUnknown) {
+TEST(SeenProgramsTest, ProgramWithoutDigestIsUnknown) {
   const SeenPrograms seen = seen_programs(run_of_program(1, {{"a/one"}}, ""));
   EXPECT_EQ(seen.of("a/one", "new"), Sight::kUnknown);
 }
@@ -92,13 +92,13 @@ class MedianDurationsTest : public testing::Test {
   const TempDir directory_{"/dev/shm"};
 };
 
-TEST_F(MedianDurationsTest, AreOfOddAndEvenNumbersOfResults) {
+TEST_F(MedianDurationsTest, HandlesOddAndEvenCounts) {
   EXPECT_THAT(medians({timed_run(1, {{"a/one", 10}, {"a/two", 3}}),
                        timed_run(2, {{"a/one", 40}, {"a/two", 6}}), timed_run(3, {{"a/one", 20}})}),
               ElementsAre(Pair("a/one", 20.0), Pair("a/two", 4.5)));
 }
 
-TEST_F(MedianDurationsTest, CountExecutedResultsOnly) {
+TEST_F(MedianDurationsTest, CountsExecutedResultsOnly) {
   EXPECT_THAT(
       medians({timed_run(1, {{"a/one", 10}, {"a/two", 5, Outcome::kSkip}}),
                timed_run(2, {{"a/one", 90, Outcome::kTimeout}, {"a/two", 5, Outcome::kNotrun}}),
@@ -106,7 +106,7 @@ TEST_F(MedianDurationsTest, CountExecutedResultsOnly) {
       ElementsAre(Pair("a/one", 50.0)));
 }
 
-TEST_F(MedianDurationsTest, AreOfTheNewestRunsWhateverTheOrderOfImports) {
+TEST_F(MedianDurationsTest, UsesNewestRuns) {
   EXPECT_THAT(medians({timed_run(4, {{"a/one", 4}}), timed_run(1, {{"a/one", 1000}}),
                        timed_run(3, {{"a/one", 3}}), timed_run(2, {{"a/one", 2}})},
                       3),
@@ -114,14 +114,14 @@ TEST_F(MedianDurationsTest, AreOfTheNewestRunsWhateverTheOrderOfImports) {
 }
 
 // Each shard has a part of the cases: ten results of each case may be in many more runs.
-TEST_F(MedianDurationsTest, AreOfAllShards) {
+TEST_F(MedianDurationsTest, CoversAllShards) {
   std::vector<RunResults> runs;
   for (int i = 0; i < 8; ++i) runs.push_back(timed_run(i + 1, {{"a/" + std::to_string(i % 4), i}}));
   EXPECT_THAT(medians(runs, 2),
               ElementsAre(Pair("a/0", 2.0), Pair("a/1", 3.0), Pair("a/2", 4.0), Pair("a/3", 5.0)));
 }
 
-TEST_F(MedianDurationsTest, OfAHistoryThatKnowsNothingAreNone) {
+TEST_F(MedianDurationsTest, IsEmptyWithoutExecutedResults) {
   EXPECT_THAT(medians({timed_run(1, {{"a/one", 5, Outcome::kSkip}})}), IsEmpty());
 }
 

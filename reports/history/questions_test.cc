@@ -52,7 +52,7 @@ std::vector<std::string> ids_of(const std::vector<FailingCase>& cases) {
 
 // ---- Since when ----
 
-TEST_F(HistoryQuestionsTest, AStreakGoesBackToItsFirstBadRun) {
+TEST_F(HistoryQuestionsTest, StreakBeginsAtFirstFailingRun) {
   const auto found = answer(runs_of({kP, kF, kP, kF, Outcome::kCrash, kF}), {.failing = true});
   ASSERT_THAT(found.failing, SizeIs(1));
   const FailingCase& failing = found.failing.front();
@@ -65,7 +65,7 @@ TEST_F(HistoryQuestionsTest, AStreakGoesBackToItsFirstBadRun) {
   EXPECT_EQ(to_string(failing.last.verdict), "fail(why)");
 }
 
-TEST_F(HistoryQuestionsTest, RunsThatSayNothingDoNotEndAStreak) {
+TEST_F(HistoryQuestionsTest, SkippedRunsDoNotEndStreak) {
   const Outcome none = Outcome::kNotrun;
   const auto found = answer(runs_of({kP, kF, none, Outcome::kSkip, kF, none}), {.failing = true});
   ASSERT_THAT(found.failing, SizeIs(1));
@@ -73,7 +73,7 @@ TEST_F(HistoryQuestionsTest, RunsThatSayNothingDoNotEndAStreak) {
   EXPECT_EQ(found.failing[0].runs, 2);
 }
 
-TEST_F(HistoryQuestionsTest, AnExpectedFailureEndsAStreak) {
+TEST_F(HistoryQuestionsTest, ExpectedFailureEndsStreak) {
   EXPECT_THAT(answer(runs_of({kF, Outcome::kXfail}), {.failing = true}).failing, IsEmpty());
   const auto found = answer(runs_of({kF, Outcome::kXfail, kF}), {.failing = true});
   ASSERT_THAT(found.failing, SizeIs(1));
@@ -81,11 +81,11 @@ TEST_F(HistoryQuestionsTest, AnExpectedFailureEndsAStreak) {
   EXPECT_FALSE(found.failing[0].passed);
 }
 
-TEST_F(HistoryQuestionsTest, ACaseThatIsGoodNowIsNotFailing) {
+TEST_F(HistoryQuestionsTest, PassingCaseIsNotFailing) {
   EXPECT_THAT(answer(runs_of({kF, kF, kP}), {.failing = true}).failing, IsEmpty());
 }
 
-TEST_F(HistoryQuestionsTest, ALayerThatCameHasMovedToo) {
+TEST_F(HistoryQuestionsTest, AddedLayerIsStackChange) {
   auto runs = runs_of({kP, kF});
   runs[0].stack.push_back({.name = "sim.faults", .absent = true});
   set_fact(runs[1], "sim.faults", "copy.short");
@@ -94,7 +94,7 @@ TEST_F(HistoryQuestionsTest, ALayerThatCameHasMovedToo) {
   EXPECT_EQ(to_string(found.runs[found.failing[0].since].moved), "sim.faults none -> copy.short");
 }
 
-TEST_F(HistoryQuestionsTest, WhatMovedInTheStackIsSaidOfTheRun) {
+TEST_F(HistoryQuestionsTest, RunListsStackChanges) {
   auto runs = runs_of({kP, kF, kF});
   for (RunResults& run : runs) set_fact(run, "xpu.driver", "26.31");
   set_fact(runs[1], "xpu.driver", "26.35");
@@ -107,7 +107,7 @@ TEST_F(HistoryQuestionsTest, WhatMovedInTheStackIsSaidOfTheRun) {
   EXPECT_THAT(found.runs[2].moved, IsEmpty());
 }
 
-TEST_F(HistoryQuestionsTest, RunsOfOtherVariantsAreNoRunsBefore) {
+TEST_F(HistoryQuestionsTest, StackChangesCompareWithinVariant) {
   auto runs = runs_of({kP, kP, kF});
   runs[1].variants[0].stack = "other";
   set_fact(runs[1], "host.kernel", "5.10");
@@ -115,7 +115,7 @@ TEST_F(HistoryQuestionsTest, RunsOfOtherVariantsAreNoRunsBefore) {
   EXPECT_THAT(found.runs[2].moved, IsEmpty());
 }
 
-TEST_F(HistoryQuestionsTest, ASimulatedResultIsNeverOfAVariantOfHardware) {
+TEST_F(HistoryQuestionsTest, SimulatedResultsHaveSeparateVariant) {
   auto runs = runs_of({kF, kP});
   runs[1].variants[0].simulated = true;
   const auto found = answer(runs, {.failing = true, .outcomes = true});
@@ -124,7 +124,7 @@ TEST_F(HistoryQuestionsTest, ASimulatedResultIsNeverOfAVariantOfHardware) {
   EXPECT_THAT(found.outcomes, SizeIs(2));
 }
 
-TEST_F(HistoryQuestionsTest, TheBranchIsThatOfTheNewestRun) {
+TEST_F(HistoryQuestionsTest, DefaultBranchIsBranchOfNewestRun) {
   auto runs = runs_of({kP, kF, kP});
   set_branch(runs[0], "topic");
   set_branch(runs[2], "topic");
@@ -140,7 +140,7 @@ TEST_F(HistoryQuestionsTest, TheBranchIsThatOfTheNewestRun) {
   EXPECT_THAT(unknown.error().hint, HasSubstr("`main`"));
 }
 
-TEST_F(HistoryQuestionsTest, SinceLeavesOutWhatWasLastSeenBefore) {
+TEST_F(HistoryQuestionsTest, SinceOmitsCasesLastFailingEarlier) {
   auto runs = runs_of({kP, kF, kF});
   runs.push_back(made_run(4, {{"a/other"}}));
   EXPECT_THAT(answer(runs, {.failing = true, .since = runs[3].started}).failing, IsEmpty());
@@ -151,7 +151,7 @@ TEST_F(HistoryQuestionsTest, SinceLeavesOutWhatWasLastSeenBefore) {
 
 // ---- Flakiness ----
 
-TEST_F(HistoryQuestionsTest, TheIntervalIsWilsons) {
+TEST_F(HistoryQuestionsTest, FlakinessUsesWilsonInterval) {
   const Flakiness some = flakiness_of(2, 20);  // by the formula in Brown, Cai, DasGupta (2001), section 3.1.1
   EXPECT_NEAR(some.low, 0.0279, 0.0001);
   EXPECT_NEAR(some.high, 0.3010, 0.0001);
@@ -160,7 +160,7 @@ TEST_F(HistoryQuestionsTest, TheIntervalIsWilsons) {
   EXPECT_EQ(flakiness_of(10, 10).high, 1);
 }
 
-TEST_F(HistoryQuestionsTest, RunsOfOneCommitThatDisagreeAreFlaky) {
+TEST_F(HistoryQuestionsTest, DisagreeingRunsOfOneCommitAreFlaky) {
   auto runs = runs_of({kP, kP, kF, kP, kP, kP, kP, kP, kP, kP});
   set_commit(runs[1], "c3");
   const auto found = answer(runs, {.flaky = true});
@@ -169,18 +169,18 @@ TEST_F(HistoryQuestionsTest, RunsOfOneCommitThatDisagreeAreFlaky) {
   EXPECT_EQ(found.flaky[0].flakiness.disagreeing, 1);
 }
 
-TEST_F(HistoryQuestionsTest, ACaseThatFailsOnOneCommitAndPassesOnOthersIsNotFlaky) {
+TEST_F(HistoryQuestionsTest, DifferentCommitsAreNotFlaky) {
   EXPECT_THAT(answer(runs_of({kP, kF, kP, kF, kP, kF, kP, kF, kP, kF}), {.flaky = true}).flaky, IsEmpty());
 }
 
-TEST_F(HistoryQuestionsTest, OfChangedSourcesNothingIsKnown) {
+TEST_F(HistoryQuestionsTest, FlakinessIgnoresRunsOfDirtyCheckout) {
   auto runs = runs_of({kP, kP, kF, kP, kP, kP, kP, kP, kP, kP});
   set_commit(runs[1], "c3");
   runs[2].subject.dirty.value = "true";
   EXPECT_THAT(answer(runs, {.flaky = true}).flaky, IsEmpty());
 }
 
-TEST_F(HistoryQuestionsTest, ARunThatDisagreesWithItselfIsFlaky) {
+TEST_F(HistoryQuestionsTest, FlakyRunCountsAsDisagreeing) {
   auto runs = runs_of(std::vector<Outcome>(9, kP));
   runs.push_back(made_run(10, {{"a/one", kP, true}}));
   const auto found = answer(runs, {.flaky = true});
@@ -188,7 +188,7 @@ TEST_F(HistoryQuestionsTest, ARunThatDisagreesWithItselfIsFlaky) {
   EXPECT_EQ(found.flaky[0].flakiness.disagreeing, 1);
 }
 
-TEST_F(HistoryQuestionsTest, NothingIsSaidOfFewRuns) {
+TEST_F(HistoryQuestionsTest, FlakinessRequiresTenRuns) {
   auto runs = runs_of(std::vector<Outcome>(8, kP));
   runs.push_back(made_run(9, {{"a/one", kP, true}}));
   EXPECT_THAT(answer(runs, {.flaky = true}).flaky, IsEmpty());
@@ -261,7 +261,7 @@ std::vector<RunResults> random_runs(unsigned seed) {
   return runs;
 }
 
-TEST_F(HistoryQuestionsTest, RandomHistoriesAnswerAsAWalkOverAllResultsDoes) {
+TEST_F(HistoryQuestionsTest, AnswersMatchBruteForce) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     auto runs = random_runs(seed);
     for (RunResults& run : runs) {
@@ -284,7 +284,7 @@ TEST_F(HistoryQuestionsTest, RandomHistoriesAnswerAsAWalkOverAllResultsDoes) {
 
 // ---- What a page shows beside a run ----
 
-TEST_F(HistoryQuestionsTest, ThePastIsWithoutTheRunItselfAndWhatCameLater) {
+TEST_F(HistoryQuestionsTest, PastHasOnlyEarlierRuns) {
   auto runs = runs_of({kP, kF, kF, kP});
   set_fact(runs[1], "host.kernel", "6.2");
   set_fact(runs[2], "host.kernel", "6.2");
@@ -305,7 +305,7 @@ TEST_F(HistoryQuestionsTest, ThePastIsWithoutTheRunItselfAndWhatCameLater) {
   EXPECT_FALSE(past->flakiness[0]);
 }
 
-TEST_F(HistoryQuestionsTest, TheStackIsThatOfTheLastGreenRunOnThisHost) {
+TEST_F(HistoryQuestionsTest, FindsLastGreenRunOfHost) {
   auto runs = runs_of({kP, kP, kP, kF, kF, kP});
   for (const std::size_t red : {3U, 4U}) runs[red].verdict = RunVerdict::kFailed;
   for (const std::size_t newer : {3U, 4U, 5U}) set_fact(runs[newer], "kmd.nvidia", "580.95.05");
@@ -328,7 +328,7 @@ TEST_F(HistoryQuestionsTest, TheStackIsThatOfTheLastGreenRunOnThisHost) {
   EXPECT_FALSE(*last_green_run(history, simulated, "gpu-01"));
 }
 
-TEST_F(HistoryQuestionsTest, ThePastHasTheLastFiftyOutcomesOfEachCase) {
+TEST_F(HistoryQuestionsTest, PastHasLastFiftyOutcomesPerCase) {
   std::vector<RunResults> runs;
   for (int number = 1; number <= 70; ++number) {
     std::vector<MadeCase> cases = {{"a/always"}};
@@ -349,7 +349,7 @@ TEST_F(HistoryQuestionsTest, ThePastHasTheLastFiftyOutcomesOfEachCase) {
   EXPECT_FALSE(past->flakiness[1]);
 }
 
-TEST_F(HistoryQuestionsTest, ThePastOfANewBranchIsThatOfTheNewestRun) {
+TEST_F(HistoryQuestionsTest, PastOfNewBranchUsesNewestRun) {
   auto runs = runs_of({kP, kF, kP});
   set_branch(runs[2], "topic");
   History history = history_of(file_, {runs[0], runs[1]});
@@ -362,7 +362,7 @@ TEST_F(HistoryQuestionsTest, ThePastOfANewBranchIsThatOfTheNewestRun) {
 
 // ---- A run of a commit ----
 
-TEST_F(HistoryQuestionsTest, ACommitIsFoundByItsBeginning) {
+TEST_F(HistoryQuestionsTest, FindsCommitByPrefix) {
   auto runs = runs_of({kP, kF, kP});
   set_commit(runs[0], "abc111");
   set_commit(runs[1], "abc222");
@@ -380,7 +380,7 @@ TEST_F(HistoryQuestionsTest, ACommitIsFoundByItsBeginning) {
   EXPECT_FALSE(results_at(history, ""));
 }
 
-TEST_F(HistoryQuestionsTest, TheShardsOfACommitAreOneRun) {
+TEST_F(HistoryQuestionsTest, JoinsShardsOfOneCommit) {
   std::vector<RunResults> runs = {made_run(1, {{"a/one", kF}}), made_run(2, {{"a/two"}}),
                                   made_run(3, {{"a/one"}}), made_run(4, {{"a/two", kF}})};
   for (RunResults& run : runs) set_commit(run, "abc");

@@ -47,7 +47,7 @@ ResolvedRun join_all(const std::vector<Joined>& parts, std::vector<Warning> warn
   return resolved_of(join_runs(request));
 }
 
-TEST(Join, TheWholeHasTheCasesOfAllParts) {
+TEST(Join, JoinedRunHasCasesOfAllParts) {
   const ResolvedRun run = join_all({one_of("a/one"), one_of("b/two", {Outcome::kFail, ""}, "02")});
   ASSERT_EQ(run.cases.size(), 2u);
   EXPECT_EQ(run.cases[1].attempts[0].start.log, "parts/2/logs/0123456789abcdef.1.log");
@@ -59,7 +59,7 @@ TEST(Join, TheWholeHasTheCasesOfAllParts) {
   EXPECT_TRUE(run.warnings.empty());
 }
 
-TEST(Join, TimesAreThoseOfTheWhole) {
+TEST(Join, TimesAreRelativeToEarliestPart) {
   const ResolvedRun run =
       join_all({one_of("b/two", {Outcome::kPass, ""}, "07"), one_of("a/one", {Outcome::kPass, ""}, "02")});
   const auto at = [&](const char* id) { return run.find(id)->attempts[0].start.at_ms; };
@@ -67,7 +67,7 @@ TEST(Join, TimesAreThoseOfTheWhole) {
   EXPECT_EQ(run.plan.started, "2026-01-31T12:00:02Z");
 }
 
-TEST(Join, TimesAreThoseOfTheFileSystemWhereItKnowsThem) {
+TEST(Join, UsesFileTimesForSubSecondOrder) {
   constexpr std::int64_t kNoon = 1769860800'000;  // 2026-01-31T12:00:00Z
   JoinRequest request{.run_id = "r", .command_line = {}, .parts = {}};
   for (const std::int64_t ended : {kNoon + 450, kNoon + 700, kNoon + 999'000}) {
@@ -82,7 +82,7 @@ TEST(Join, TimesAreThoseOfTheFileSystemWhereItKnowsThem) {
   EXPECT_LT(at(2) - at(0), 1000) << "it was copied later";
 }
 
-TEST(Join, ACaseThatWasRepeatedHasAllItsAttempts) {
+TEST(Join, RepeatedCaseHasAllAttempts) {
   const ResolvedRun run =
       join_all({one_of("a/x", {Outcome::kFail, ""}), one_of("a/x", {Outcome::kFail, ""}), one_of("a/x")});
   ASSERT_EQ(run.cases.size(), 1u);
@@ -94,14 +94,14 @@ TEST(Join, ACaseThatWasRepeatedHasAllItsAttempts) {
   EXPECT_EQ(run.exit_code, 0) << "whoever repeated it has said that this is good enough";
 }
 
-TEST(Join, TheLastRepeatDecides) {
+TEST(Join, LastRepeatDeterminesOutcome) {
   const ResolvedRun run = join_all({one_of("a/x"), one_of("a/x", {Outcome::kCrash, {Reason::kSignal, 11}})});
   EXPECT_EQ(run.cases[0].verdict.outcome, Outcome::kCrash);
   EXPECT_FALSE(has_mark(run.cases[0].marks, Mark::kFlaky));
   EXPECT_EQ(run.exit_code, 1);
 }
 
-TEST(Join, AFlakyCaseThatMadeItsPartRedMakesTheWholeRed) {
+TEST(Join, FlakyCaseFailsRunLikePart) {
   Joined flaky = one_of("a/x");
   flaky.events = {started("a/x", 1),
                   ended("a/x", {Outcome::kFail, ""}, 1),
@@ -115,7 +115,7 @@ TEST(Join, AFlakyCaseThatMadeItsPartRedMakesTheWholeRed) {
   EXPECT_EQ(join_all({flaky, one_of("a/y")}).exit_code, 0);
 }
 
-TEST(Join, APartThatWasKilledIsNotRun) {
+TEST(Join, CasesOfKilledPartAreNotRun) {
   Joined killed = one_of("a/x");
   killed.events = {started("a/x")};
   const ResolvedRun run = join_all({killed, one_of("a/y")});
@@ -124,12 +124,12 @@ TEST(Join, APartThatWasKilledIsNotRun) {
   EXPECT_EQ(run.exit_code, 3);
 }
 
-TEST(Join, APartWithoutAJournalIsNoGreen) {
+TEST(Join, PartWithoutJournalIsMachineError) {
   const ResolvedRun run = join_all({one_of("a/x")}, {{WarningCode::kReportLost, "parts/2 was refused"}});
   EXPECT_EQ(run.exit_code, 75);
 }
 
-TEST(Join, APartThatHasDevicesMustExecuteSomething) {
+TEST(Join, PartWithDevicesMustExecuteCase) {
   Joined without = one_of("a/one", {Outcome::kSkip, {Reason::kNeeds, "device"}});
   without.plan.no_device_for = "cuda";
   without.plan.rules.allow_no_device = true;
@@ -137,7 +137,7 @@ TEST(Join, APartThatHasDevicesMustExecuteSomething) {
   EXPECT_EQ(join_all({without, one_of("b/two", {Outcome::kSkip, {Reason::kNeeds, "fp64"}})}).exit_code, 3);
 }
 
-TEST(Join, WhatAllPartsWarnOfIsSaidOnce) {
+TEST(Join, CommonWarningsAreListedOnce) {
   auto one = one_of("a/x");
   auto two = one_of("a/y");
   for (Joined* each : {&one, &two}) each->events.emplace_back(Warning{WarningWord::in_text("w"), "the same"});
@@ -148,7 +148,7 @@ TEST(Join, WhatAllPartsWarnOfIsSaidOnce) {
   EXPECT_EQ(run.warnings[1].text, "parts/2: only here");
 }
 
-TEST(Join, PartsOnOtherDevicesAreToldApart) {
+TEST(Join, PartsOnDifferentDevicesStaySeparate) {
   auto real = one_of("a/x");
   auto simulated = one_of("a/y");
   real.plan.sim.reset();
@@ -167,7 +167,7 @@ TEST(Join, PartsOnOtherDevicesAreToldApart) {
   EXPECT_EQ(run.warnings[0].text, "xpu.driver is 1 in parts/1, but 2 in parts/2");
 }
 
-TEST(Join, OptionsOfAllPartsAreThoseOfTheWhole) {
+TEST(Join, KeepsOptionsCommonToAllParts) {
   auto one = one_of("a/x");
   auto two = one_of("a/y");
   for (Joined* each : {&one, &two}) {
@@ -186,7 +186,7 @@ TEST(Join, OptionsOfAllPartsAreThoseOfTheWhole) {
   EXPECT_TRUE(other.warned_of(WarningCode::kPartsDiffer));
 }
 
-TEST(Join, FaultsOfSimulatedPartsAreThoseOfTheWhole) {
+TEST(Join, CombinesFaultsOfSimulatedParts) {
   const auto faults_of = [](const std::vector<Joined>& parts) {
     const RunResults results = results_of(join_all(parts));
     const auto fact = std::ranges::find(results.stack, "sim.faults", &StackFact::name);
@@ -204,7 +204,7 @@ TEST(Join, FaultsOfSimulatedPartsAreThoseOfTheWhole) {
   EXPECT_EQ(faults_of({one, two, real}), "copy.short");
 }
 
-TEST(Join, EachCaseIsRunAgainByTheCommandOfItsPart) {
+TEST(Join, RerunUsesCommandOfPart) {
   auto other = one_of("b/y");
   other.plan.directory = "/other place";
   other.plan.stack = {{kSimFaultsEntry, "copy.x;y"}};

@@ -75,7 +75,7 @@ ResolvedRun whole(const std::vector<Part>& parts) {
   return events ? resolved_of(*events) : ResolvedRun();
 }
 
-TEST(Merge, WithAnotherShardItIsAnotherRun) {
+TEST(Merge, RunIdDependsOnShards) {
   const std::string id = whole(all()).plan.run_id;
   EXPECT_EQ(id.substr(0, 5), "run1+");
   EXPECT_EQ(whole({part(3), part(1), part(2)}).plan.run_id, id);
@@ -84,7 +84,7 @@ TEST(Merge, WithAnotherShardItIsAnotherRun) {
   EXPECT_NE(whole(repeated).plan.run_id, id);
 }
 
-TEST(Merge, TheWholeIsTheSumOfItsParts) {
+TEST(Merge, MergedRunHasCasesOfAllShards) {
   const ResolvedRun run = whole({part(3), part(1), part(2)});
   EXPECT_EQ(run.exit_code, 0);
   ASSERT_EQ(run.cases.size(), 3u);
@@ -99,7 +99,7 @@ TEST(Merge, TheWholeIsTheSumOfItsParts) {
   EXPECT_FALSE(run.simulated);
 }
 
-TEST(Merge, OptionsAndVariablesAreThoseOfAnyShard) {
+TEST(Merge, KeepsOptionsOfEveryShard) {
   std::vector<Part> parts = all();
   const NarrowingVariable variable{"s", "none", "GTEST_FILTER", "A*", "caller", ""};
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -113,14 +113,14 @@ TEST(Merge, OptionsAndVariablesAreThoseOfAnyShard) {
   EXPECT_EQ(narrowed.variables.size(), 1U);
 }
 
-TEST(Merge, OneHostHasItsDevicesOnce) {
+TEST(Merge, ListsDevicesOfOneHostOnce) {
   auto parts = all();
   for (Part& one : parts) one.plan.hostname = "host";
   EXPECT_EQ(whole(parts).plan.devices.size(), 1u);
   EXPECT_EQ(whole(parts).cases[2].attempts[0].start.devices[0], "xpu:0000:03:00.0");
 }
 
-TEST(Merge, TheExitCodeFollowsTheRulesOfARun) {
+TEST(Merge, ExitCodeFollowsRunRules) {
   const auto code = [](int index, std::vector<Event> events) {
     auto parts = all();
     parts[static_cast<std::size_t>(index - 1)].events = std::move(events);
@@ -143,7 +143,7 @@ TEST(Merge, TheExitCodeFollowsTheRulesOfARun) {
 }
 
 // What --allow-no-device allows is a matter of each shard: one that was given none without it speaks for all.
-TEST(Merge, ItIsAsLenientAboutDevicesAsEachShardIs) {
+TEST(Merge, MissingDeviceRuleAppliesPerShard) {
   const auto lacks = [](Part& one, bool allowed) {
     one.plan.no_device_for = "cuda";
     one.plan.rules.allow_no_device = allowed;
@@ -164,7 +164,7 @@ TEST(Merge, ItIsAsLenientAboutDevicesAsEachShardIs) {
   EXPECT_EQ(whole({parts[2], parts[1], parts[0]}).exit_code, 3);
 }
 
-TEST(Merge, WhyACaseWasNotRunIsAMatterOfItsShard) {
+TEST(Merge, NotRunReasonComesFromShard) {
   auto parts = all();
   parts[0].events = {StopRequested{0, StopCause::kDeadline, 1}, RunEnded{"x", 1}};
   parts[1].events = {started("s/b")};
@@ -176,7 +176,7 @@ TEST(Merge, WhyACaseWasNotRunIsAMatterOfItsShard) {
 }
 
 // Its cases are all there and good; what its runner had still to say is not.
-TEST(Merge, OneWhoseRunnerWasKilledAfterItsLastCaseIsIncomplete) {
+TEST(Merge, ShardWithoutEndRecordIsIncomplete) {
   auto parts = all();
   EXPECT_EQ(whole(parts).exit_code, 0);
   std::erase_if(parts[1].events, [](const Event& event) { return std::holds_alternative<RunEnded>(event); });
@@ -186,14 +186,14 @@ TEST(Merge, OneWhoseRunnerWasKilledAfterItsLastCaseIsIncomplete) {
   EXPECT_EQ(run.verdict, RunVerdict::kIncomplete);
 }
 
-TEST(Merge, AGapIsNamed) {
+TEST(Merge, ErrorNamesMissingShard) {
   EXPECT_THAT(refusal({part(1), part(3)}), HasSubstr("shard 2/3 is missing"));
   EXPECT_THAT(refusal({part(2)}), HasSubstr("shard 1/3, 3/3 is missing"));
   EXPECT_THAT(refusal({}), HasSubstr("there are none"));
 }
 
 // As many shards as a journal may say are never counted.
-TEST(Merge, WhatIsNoNumberOfShardsIsRefused) {
+TEST(Merge, RejectsInvalidShardNumbers) {
   for (const auto& [index, count] : {std::pair{1, 2147483647}, {1, 10'001}, {0, 3}, {4, 3}, {1, -1}}) {
     Part odd = part(1);
     odd.plan.shard->index = index;
@@ -202,7 +202,7 @@ TEST(Merge, WhatIsNoNumberOfShardsIsRefused) {
   }
 }
 
-TEST(Merge, AnOverlapIsNamed) {
+TEST(Merge, ErrorNamesOverlappingShards) {
   EXPECT_THAT(refusal({part(1), part(2), part(3), part(2)}),
               HasSubstr("shard 2/3 is given twice: dir1 and dir3"));
   auto parts = all();
@@ -215,7 +215,7 @@ TEST(Merge, AnOverlapIsNamed) {
   EXPECT_THAT(refusal(parts), HasSubstr("the shards have 2 cases, but not the 3 of the plan"));
 }
 
-TEST(Merge, TwoMachinesWithOneNameAreNamed) {
+TEST(Merge, RejectsTwoMachinesWithOneHostname) {
   auto parts = all();
   for (Part& one : parts) {
     one.plan.hostname = "node";
@@ -225,7 +225,7 @@ TEST(Merge, TwoMachinesWithOneNameAreNamed) {
                                     HasSubstr("GPU-run1 in dir0, but GPU-run2 in dir1")));
 }
 
-TEST(Merge, DifferentPlansAreNamed) {
+TEST(Merge, RejectsShardsOfDifferentPlans) {
   const auto with = [](auto change) {
     auto parts = all();
     change(parts[1].plan);
@@ -240,7 +240,7 @@ TEST(Merge, DifferentPlansAreNamed) {
   EXPECT_THAT(with([](RunPlanned& p) { p.shard.reset(); }), HasSubstr("dir1 is not a shard of a plan"));
 }
 
-TEST(Merge, DifferentCommitsAreRefusedAndWhatElseDiffersIsUnknown) {
+TEST(Merge, RejectsDifferentCommits) {
   auto parts = all();
   for (Part& one : parts) {
     one.plan.subject.commit = {"0123abc", "GITHUB_SHA", ""};
@@ -287,7 +287,7 @@ PlannedSuite suite_of(const std::string& name, const std::string& program) {
   return {name, "xpu", "pytest", {"pytest"}, program, 7, ""};
 }
 
-TEST(Merge, AProgramHasADigestWhereAllThatStartedItReadTheSame) {
+TEST(Merge, KeepsProgramDigestCommonToShards) {
   const std::string pytest = "/usr/bin/pytest";
   const std::vector<PlannedSuite> suites = {suite_of("a", pytest), suite_of("b", pytest),
                                             suite_of("c", "/usr/bin/c")};
@@ -326,7 +326,7 @@ std::vector<Part> with_a_lost_shard() {
   return parts;
 }
 
-TEST(Merge, AShardThatWasLostIsWholeWithItsRest) {
+TEST(Merge, ResumedRunCompletesLostShard) {
   auto parts = with_a_lost_shard();
   parts.push_back(rest("s/b", Outcome::kPass));
   const ResolvedRun run = whole(parts);
@@ -341,7 +341,7 @@ TEST(Merge, AShardThatWasLostIsWholeWithItsRest) {
   EXPECT_EQ(whole(parts).exit_code, 1);
 }
 
-TEST(Merge, TheRestOfARestCountsToo) {
+TEST(Merge, ResumeOfResumedRunCompletesShard) {
   auto parts = with_a_lost_shard();
   parts.push_back(rest("s/b", Outcome::kPass));
   parts.back().events = {started("s/b")};  // lost as well
@@ -352,7 +352,7 @@ TEST(Merge, TheRestOfARestCountsToo) {
   EXPECT_EQ(whole(parts).exit_code, 0);
 }
 
-TEST(Merge, WhatWasProvenIsNotProvenAgain) {
+TEST(Merge, RejectsResumedCaseThatHasResult) {
   auto parts = all();
   parts.push_back(rest("s/b", Outcome::kPass));
   EXPECT_THAT(refusal(parts), HasSubstr("the case s/b is in both dir1 and dir3"));
@@ -361,7 +361,7 @@ TEST(Merge, WhatWasProvenIsNotProvenAgain) {
   EXPECT_THAT(refusal(parts), HasSubstr("the case s/c is in both dir2 and dir3"));
 }
 
-TEST(Merge, ARestBelongsToItsRuns) {
+TEST(Merge, ResumedRunRequiresOriginalRuns) {
   auto parts = with_a_lost_shard();
   parts.push_back(rest("s/b", Outcome::kPass, {"gone"}));
   EXPECT_THAT(refusal(parts), HasSubstr("dir3 has what run gone left, and that run is not given"));
@@ -376,7 +376,7 @@ TEST(Merge, ARestBelongsToItsRuns) {
 }
 
 // The plan of a rest may be divided again.
-TEST(Merge, TheShardsOfARestAreAllThere) {
+TEST(Merge, RejectsMissingShardOfResumedRun) {
   auto parts = with_a_lost_shard();
   parts[2].events = {started("s/c")};
   const auto half = [](const std::string& id, int index) {
@@ -392,7 +392,7 @@ TEST(Merge, TheShardsOfARestAreAllThere) {
 }
 
 // `run --resume` of a run without a plan's file.
-TEST(Merge, ARunAndWhatItLeft) {
+TEST(Merge, MergesRunWithResumedRun) {
   Part lost = part(1);
   lost.plan.shard.reset();
   lost.plan.cases = {planned("s/a"), planned("s/b"), planned("s/c")};
@@ -410,7 +410,7 @@ TEST(Merge, ARunAndWhatItLeft) {
   EXPECT_THAT(refusal({lost}), HasSubstr("dir0 is not a shard of a plan"));
 }
 
-TEST(Merge, AProgramThatOnePartDoesNotKnowHasNoDigest) {
+TEST(Merge, UnreadProgramOfShardHasNoDigest) {
   const std::string pytest = "/usr/bin/pytest";
   const std::vector<PlannedSuite> suites(3, suite_of("a", pytest));
   auto parts = with_programs(
@@ -427,7 +427,7 @@ TEST(Merge, AProgramThatOnePartDoesNotKnowHasNoDigest) {
 }
 
 // Each machine may have the checkout elsewhere.
-TEST(Merge, AProgramElsewhereIsTheSameByItsDigest) {
+TEST(Merge, EqualDigestMatchesProgramsAtDifferentPaths) {
   const std::vector<PlannedSuite> suites = {suite_of("a", "/one/t"), suite_of("a", "/two/t"),
                                             suite_of("a", "/one/t")};
   const auto sha256 = [&suites](const std::string& second) {
@@ -439,7 +439,7 @@ TEST(Merge, AProgramElsewhereIsTheSameByItsDigest) {
   EXPECT_EQ(sha256("bb"), "");
 }
 
-TEST(Merge, OptionsOnWhichShardsDifferAreUnknown) {
+TEST(Merge, DifferingOptionsAreUnknown) {
   auto parts = all();
   for (Part& one : parts) {
     one.plan.known_failures = KnownFailuresFile{"/" + one.plan.hostname + "/known.toml", "aa"};
@@ -467,7 +467,7 @@ TEST(Merge, OptionsOnWhichShardsDifferAreUnknown) {
                           "--profile is full in shard 1/3, but not given in shard 3/3"));
 }
 
-TEST(Merge, TimesAreThoseOfTheWhole) {
+TEST(Merge, TimesAreRelativeToEarliestShard) {
   auto parts = all();
   parts[0].plan.started = "2026-01-31T12:00:07Z";
   parts[2].plan.started = "2026-01-31T12:00:05Z";
@@ -486,14 +486,14 @@ TEST(Merge, TimesAreThoseOfTheWhole) {
   EXPECT_EQ(run.ended->at_ms, 8350);
 }
 
-TEST(Merge, ADriverThatOnlyOneRunAskedIsNoDifference) {
+TEST(Merge, MissingDriverVersionIsNotDifference) {
   auto parts = all();
   parts[2].plan.fingerprint.push_back(
       {"cuda.driver", std::nullopt, std::string(kDriverSource), "no case needs it", false});
   EXPECT_TRUE(merged(parts));
 }
 
-TEST(Merge, DifferentStacksAreNamed) {
+TEST(Merge, RejectsDifferentStacks) {
   const auto with = [](auto change) {
     auto parts = all();
     change(parts[2].plan);

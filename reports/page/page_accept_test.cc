@@ -16,10 +16,10 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string page_of(const json& document, const std::string& warning = "") {
-  AttemptStarted start = started("memory.cuda/Copy.IsByteExact");
+  AttemptStarted start = started("memory.cuda/Copy.DestinationHasSourceBytes");
   start.devices = {"cuda-sim:2"};
-  const ResolvedRun run = resolved_of({plan_of({planned("memory.cuda/Copy.IsByteExact")}), start,
-                                       ended("memory.cuda/Copy.IsByteExact", {Outcome::kFail, ""})});
+  const ResolvedRun run = resolved_of({plan_of({planned("memory.cuda/Copy.DestinationHasSourceBytes")}), start,
+                                       ended("memory.cuda/Copy.DestinationHasSourceBytes", {Outcome::kFail, ""})});
   PageRequest request{.runs = {{.resolved = run, .link = ""}}};
   if (!document.is_null()) {
     auto report = parse_accept_report(document.dump());
@@ -35,7 +35,7 @@ std::string part_of(const std::string& html, const std::string& begin, const std
   return at == std::string::npos ? "" : html.substr(at, html.find(end, at) - at);
 }
 
-TEST(PageAccept, HasVerdictExitCodeAndCommandOfAccept) {
+TEST(PageAccept, HeaderHasVerdictExitCodeAndCommand) {
   const std::string html = page_of(one_failed_of_four());
   const std::string header = part_of(html, "<header", "</header>");
   EXPECT_THAT(html, HasSubstr("<title>Failed: 1 of 4 GPUs: replace cuda-sim:2 · Proctor</title>"));
@@ -47,7 +47,7 @@ TEST(PageAccept, HasVerdictExitCodeAndCommandOfAccept) {
   EXPECT_THAT(header, Not(HasSubstr("class=\"counts\"")));
 }
 
-TEST(PageAccept, ComesBeforeTheCasesWhichAreFolded) {
+TEST(PageAccept, PrecedesCollapsedCaseDetails) {
   const std::string html = page_of(one_failed_of_four());
   const std::size_t acceptance = html.find("<section id=\"acceptance\"");
   const std::size_t folded =
@@ -58,7 +58,7 @@ TEST(PageAccept, ComesBeforeTheCasesWhichAreFolded) {
   EXPECT_THAT(page_of(json()), Not(HasSubstr("class=\"folded\"")));
 }
 
-TEST(PageAccept, SignsHaveWordsAndLeadToTheReason) {
+TEST(PageAccept, StepMarksHaveTextAndLinks) {
   const std::string section =
       part_of(page_of(one_failed_of_four()), "<section id=\"acceptance\"", "</section>");
   EXPECT_THAT(
@@ -71,7 +71,7 @@ TEST(PageAccept, SignsHaveWordsAndLeadToTheReason) {
   EXPECT_THAT(section, HasSubstr("<li id=\"why-0-2\">"));
   EXPECT_THAT(section, HasSubstr("<small>Simulated GPU A40G · 0000:02:00.0 · GPU-27d38ec8</small></th>"));
   EXPECT_THAT(section, HasSubstr("a copy has a wrong byte · <a href=\"logs/a.log\">logs/a.log</a>"));
-  EXPECT_THAT(section, HasSubstr("href=\"#case=memory.cuda/Copy.IsByteExact\">its case</a>"));
+  EXPECT_THAT(section, HasSubstr("href=\"#case=memory.cuda/Copy.DestinationHasSourceBytes\">its case</a>"));
   EXPECT_THAT(section, HasSubstr("Action: <strong>replace</strong>"));
   EXPECT_THAT(
       section,
@@ -99,7 +99,7 @@ TEST(PageAccept, BarsHaveTicksAndNumbers) {
       HasSubstr("<td class=\"n\" data-label=\"Floor\">90</td><td class=\"n\" data-label=\"Best\">100</td>"));
 }
 
-TEST(PageAccept, OnlyChangedFactsAreShown) {
+TEST(PageAccept, ShowsOnlyChangedFacts) {
   json document = one_failed_of_four();
   EXPECT_THAT(page_of(document), Not(HasSubstr("Facts that the load changed")));
   document["devices"][2]["facts"]["after"]["replays"] = 7;
@@ -109,7 +109,7 @@ TEST(PageAccept, OnlyChangedFactsAreShown) {
   EXPECT_THAT(section, Not(HasSubstr("ecc")));
 }
 
-TEST(PageAccept, HostileTextIsText) {
+TEST(PageAccept, EscapesHostileText) {
   json document = one_failed_of_four();
   document["devices"][2]["model"] = "<script>x</script>";
   document["devices"][2]["next"] = "proctor accept \"><img src=x>";
@@ -122,7 +122,7 @@ TEST(PageAccept, HostileTextIsText) {
   EXPECT_THAT(section, Not(HasSubstr("passwd")));
 }
 
-TEST(PageAccept, AnIgnoredFileIsAWarning) {
+TEST(PageAccept, WarnsAboutIgnoredFile) {
   const std::string header =
       part_of(page_of(json(), "accept.json is ignored: another run wrote it"), "<header", "</header>");
   EXPECT_THAT(header,

@@ -70,7 +70,7 @@ std::string header_of(const std::string& html) {
   return html.substr(begin, html.find("</header>") - begin);
 }
 
-TEST(PageCauses, ComeFirstWithPlaceDeviceMessageAndRerun) {
+TEST(PageCauses, PrecedeCasesWithSourceAndRerun) {
   const std::string html =
       html_of(failing_cases({{"m.xpu/a", "the sum\n  is <wrong>", "src/sum.cc", 26, "xpu-sim:1", "1", "2"}}));
   EXPECT_LT(html.find("<section id=\"causes\""), html.find("<section id=\"cases\""));
@@ -87,7 +87,7 @@ TEST(PageCauses, ComeFirstWithPlaceDeviceMessageAndRerun) {
   EXPECT_THAT(causes, HasSubstr("<a href=\"logs/0123456789abcdef.1.log\">log</a>"));
 }
 
-TEST(PageCauses, NewOnesComeFirstAndSaySinceWhen) {
+TEST(PageCauses, NewCausesPrecedeOldCauses) {
   std::vector<Event> events = failing_cases({{"m.xpu/a", "old", "old.cc", 1},
                                              {"m.xpu/b", "old", "old.cc", 1},
                                              {"m.xpu/c", "fresh", "fresh.cc", 2}});
@@ -102,7 +102,7 @@ TEST(PageCauses, NewOnesComeFirstAndSaySinceWhen) {
 }
 
 // What stopped the run explains a case that was not started. The console counts no cause for it either.
-TEST(PageCauses, AreThoseOfTheRun) {
+TEST(PageCauses, OmitCasesThatWereNotStarted) {
   std::vector<Event> events = failing_cases({{"m.xpu/a", "x", "x.cc", 1}, {"m.xpu/b", "y", "y.cc", 1}});
   std::get<RunPlanned>(events.front()).cases.push_back(planned("m.xpu/not-started"));
   events.emplace_back(StopRequested{2, StopCause::kSignal, 5});
@@ -112,7 +112,7 @@ TEST(PageCauses, AreThoseOfTheRun) {
   EXPECT_THAT(section_of(html, "causes"), Not(HasSubstr("not-started")));
 }
 
-TEST(PageCauses, AreNewSinceTheRunOfAComparison) {
+TEST(PageCauses, ComparisonMarksNewCauses) {
   const auto events = failing_cases({{"m.xpu/a", "x", "x.cc", 1}});
   std::vector<Event> passing = {events.front(), started("m.xpu/a"), ended("m.xpu/a", {Outcome::kPass, ""}),
                                 concluded("m.xpu/a", {Outcome::kPass, ""})};
@@ -130,7 +130,7 @@ TEST(PageCauses, AreNewSinceTheRunOfAComparison) {
               HasSubstr(fmt::format("/compare/{}...{}", std::string(40, 'f'), kCommit)));
 }
 
-TEST(PageCauses, BoundTheMessage) {
+TEST(PageCauses, TruncateLongMessages) {
   std::string many;
   for (int i = 0; i < 100'000; ++i) many += fmt::format("line {}\n", i);
   const std::string causes = section_of(
@@ -141,7 +141,7 @@ TEST(PageCauses, BoundTheMessage) {
   EXPECT_LT(causes.size(), 8'000U);
 }
 
-TEST(PageCauses, NothingIsShownOfWhatIsNotThere) {
+TEST(PageCauses, GreenRunHasNoProblemSections) {
   const std::string html =
       html_of({plan_on_github({{"m.xpu/a"}}), started("m.xpu/a"), ended("m.xpu/a", {Outcome::kPass, ""}),
                concluded("m.xpu/a", {Outcome::kPass, ""})});
@@ -171,7 +171,7 @@ std::vector<Event> two_devices(int failures, int passes) {
   return events;
 }
 
-TEST(PageVerdict, NamesTheDeviceOnWhichAllFailed) {
+TEST(PageVerdict, NamesDeviceOfAllFailures) {
   const std::string html = html_of(two_devices(2, 1));
   const std::string header = header_of(html);
   EXPECT_THAT(header, HasSubstr("All 2 failures ran only on xpu-sim:0.</strong> Code or device?"));
@@ -180,7 +180,7 @@ TEST(PageVerdict, NamesTheDeviceOnWhichAllFailed) {
   EXPECT_THAT(section_of(html, "devices"), HasSubstr("all failures</span>"));
 }
 
-TEST(PageVerdict, ADeviceThatStandsOutIsMarkedWithTheFigure) {
+TEST(PageVerdict, MarksDeviceWithHigherFailureRate) {
   const std::string devices = section_of(html_of(two_devices(8, 20)), "devices");
   EXPECT_THAT(devices, HasSubstr("fails more often</span>"));
   EXPECT_THAT(devices, HasSubstr("8 of 8 attempts failed on xpu-sim:0, 0 of 20 elsewhere"));
@@ -199,7 +199,7 @@ std::vector<Event> flaky_case() {
           CasePast{.case_id = id, .runs = 3, .flaky_runs = 2, .passed = "aaaa"}};
 }
 
-TEST(PageVerdict, FlakyIsAStateOfItsOwn) {
+TEST(PageVerdict, ShowsFlakyCasesSeparately) {
   const std::string html = html_of(flaky_case());
   EXPECT_THAT(html, HasSubstr("Failed: 1 of 1 case flaky</h1>"));
   EXPECT_THAT(header_of(html), HasSubstr("href=\"#look=flaky\"><span class=\"badge flaky\">"));
@@ -213,7 +213,7 @@ TEST(PageVerdict, FlakyIsAStateOfItsOwn) {
   EXPECT_THAT(html_of(allowed), HasSubstr("Passed: 1 of 1 case, 1 flaky</h1>"));
 }
 
-TEST(PageDevices, ShowTheConclusionOfEachCase) {
+TEST(PageDevices, ShowConclusionPerCase) {
   RunPlanned plan = plan_on_github({{"m.xpu/a"}});
   plan.rules.each_device = true;
   plan.devices = {{"xpu-sim:0", "xpu", "Card", true}, {"xpu-sim:1", "xpu", "Card", true}};
@@ -253,7 +253,7 @@ std::vector<Event> moved_case() {
   return events;
 }
 
-TEST(PageVerdict, ABadDeviceIsTheTitleAndNoPassedCaseIsCalledBad) {
+TEST(PageVerdict, UnhealthyDeviceIsTitle) {
   const std::string html = html_of(moved_case());
   const std::string header = header_of(html);
   EXPECT_THAT(header, HasSubstr("</span> Machine failed: GPU cuda-sim:1 is unhealthy: its health probe "
@@ -277,7 +277,7 @@ RunPlanned plan_of_repository(const std::string& repository, const std::string& 
   return plan;
 }
 
-TEST(PageSource, IsALinkOfGitHubAndGitLabOnly) {
+TEST(PageSource, LinksOnlyToGithubAndGitlab) {
   const std::string at = fmt::format("blob/{}/src/a%20b.cc#L3", kCommit);
   const auto address = [](const std::string& repository) {
     return source_address(plan_of_repository(repository), "../src/a b.cc", 3);
@@ -291,7 +291,7 @@ TEST(PageSource, IsALinkOfGitHubAndGitLabOnly) {
     EXPECT_EQ(address(other), "") << other;
 }
 
-TEST(PageSource, OfFilesBelowTheCheckoutAtACommit) {
+TEST(PageSource, LinksOnlyFilesInCheckout) {
   const RunPlanned plan = plan_of_repository("https://github.com/a/b");
   EXPECT_THAT(source_address(plan, "/home/me/kernels/x.cc", 0), testing::EndsWith("/x.cc"));
   EXPECT_EQ(source_address(plan, "/usr/include/vector", 3), "");

@@ -101,13 +101,13 @@ std::string panel(const std::string& page, const std::string& id) {
   return begin == std::string::npos ? "" : page.substr(begin, page.find("</section>", begin) - begin);
 }
 
-TEST(PagePanels, ThereAreNoneWithoutTheirFiles) {
+TEST(PagePanels, OmitsPanelsWithoutFiles) {
   const std::string page = page_with(nullptr, nullptr);
   EXPECT_EQ(panel(page, "gate"), "");
   EXPECT_EQ(panel(page, "coverage"), "");
 }
 
-TEST(PagePanels, TheGateSaysWhatDidNotHold) {
+TEST(PagePanels, GatePanelListsFailedRules) {
   const std::string gate = panel(page_with_gate(gate_file()), "gate");
   EXPECT_THAT(gate, HasSubstr("aria-hidden=\"true\">✗</span> failed</span> by the policy"));
   EXPECT_THAT(gate, HasSubstr("gate.toml</span> <code>aaaaaaaaaaaa</code>, at 2026-01-31 12:00:00 UTC"));
@@ -121,7 +121,7 @@ TEST(PagePanels, TheGateSaysWhatDidNotHold) {
   EXPECT_THAT(gate, HasSubstr("line 3: <code>hardware = false</code> <small>else true</small>"));
 }
 
-TEST(PagePanels, ThePageOfAGateBeginsWithItsVerdict) {
+TEST(PagePanels, GateVerdictIsPageTitle) {
   const std::string page = page_with_gate(gate_file());
   EXPECT_THAT(page, HasSubstr("<title>Gate failed: 1 of 1 cell · Proctor</title>"));
   EXPECT_THAT(page, HasSubstr("✗</span> Gate failed: 1 of 1 cell</h1>"));
@@ -136,7 +136,7 @@ TEST(PagePanels, ThePageOfAGateBeginsWithItsVerdict) {
   EXPECT_THAT(page_with_gate(other), Not(HasSubstr("eleasable"))) << "it says nothing of the run";
 }
 
-TEST(PagePanels, TheGateShowsEachRuleInEachCell) {
+TEST(PagePanels, GatePanelShowsRulesPerCell) {
   const std::string gate = panel(page_with_gate(gate_file()), "gate");
   const std::string matrix = gate.substr(gate.find("Every rule in every cell"));
   EXPECT_THAT(matrix, HasSubstr("data-label=\"memory.xpu\"><span class=\"badge passed\">"));
@@ -144,7 +144,7 @@ TEST(PagePanels, TheGateShowsEachRuleInEachCell) {
   EXPECT_THAT(matrix, HasSubstr("fails</span> <small>2 cases</small>"));
 }
 
-TEST(PagePanels, TheGateSaysWhatToDo) {
+TEST(PagePanels, GatePanelSuggestsPolicyChange) {
   json file = gate_file();
   json& rule = file["cells"][0]["rules"][1];
   const auto said = [&](const char* name, const char* value, const char* why) {
@@ -160,13 +160,13 @@ TEST(PagePanels, TheGateSaysWhatToDo) {
               HasSubstr("<code>[gate.flaky] percent = 11.111</code>"));
 }
 
-TEST(PagePanels, RedCasesAreLinksIntoTheListWhereItHasThem) {
+TEST(PagePanels, ListedFailedCasesAreLinks) {
   const std::string gate = panel(page_with_gate(gate_file()), "gate");
   EXPECT_THAT(gate, HasSubstr("href=\"#case=memory.xpu/Copy.All/Large\""));
   EXPECT_THAT(gate, HasSubstr("<span class=\"id\">memory.xpu/Copy.Elsewhere</span>"));
 }
 
-TEST(PagePanels, AVerdictOnOtherRunsIsToldApart) {
+TEST(PagePanels, GatePanelMarksVerdictOfOtherRuns) {
   EXPECT_THAT(panel(page_with_gate(gate_file()), "gate"), Not(HasSubstr("It is")));
   json file = gate_file();
   file["runs"][0]["journal_sha256"] = "another one";
@@ -175,7 +175,7 @@ TEST(PagePanels, AVerdictOnOtherRunsIsToldApart) {
   EXPECT_THAT(gate, HasSubstr("It is of 1 run that is not on this page too."));
 }
 
-TEST(PagePanels, ARuleWithAFailingCaseIsRed) {
+TEST(PagePanels, CoverageMarksRuleWithFailingCase) {
   const std::string coverage = panel(page_with_coverage(coverage_file()), "coverage");
   const std::string before_all = coverage.substr(0, coverage.find("The other rules"));
   EXPECT_THAT(before_all, HasSubstr("M-1 <small>the specification</small>"));
@@ -187,7 +187,7 @@ TEST(PagePanels, ARuleWithAFailingCaseIsRed) {
   EXPECT_THAT(before_all, Not(HasSubstr("M-2")));
 }
 
-TEST(PagePanels, WhatHasNoCheckIsCountedAndListed) {
+TEST(PagePanels, CoverageListsUncheckedRulesAndFunctions) {
   const std::string coverage = panel(page_with_coverage(coverage_file()), "coverage");
   EXPECT_THAT(coverage, HasSubstr("<summary>1 of 3 rules have no check</summary>"));
   EXPECT_THAT(coverage, HasSubstr("<summary>1 of 2 faults of the simulator have no check</summary>"));
@@ -204,7 +204,7 @@ void poison(json& value) {
   for (json& inner : value) poison(inner);
 }
 
-TEST(PagePanels, NoTextIsMarkup) {
+TEST(PagePanels, EscapesTextOfFiles) {
   json gate = gate_file();
   json coverage = coverage_file();
   poison(gate);
@@ -218,7 +218,7 @@ TEST(PagePanels, NoTextIsMarkup) {
   }
 }
 
-TEST(PagePanels, LongListsAreCutAndCounted) {
+TEST(PagePanels, TruncatesLongListsWithCount) {
   json gate = gate_file();
   json coverage = coverage_file();
   json& red = gate["cells"][0]["rules"][1];
@@ -261,18 +261,18 @@ void expect_each_needed(const json& file, const json::json_pointer& at, Parse pa
   }
 }
 
-TEST(PanelFiles, EachKeyIsNeeded) {
+TEST(PanelFiles, RequireEachKey) {
   expect_each_needed(gate_file(), json::json_pointer(), parse_page_gate);
   expect_each_needed(coverage_file(), json::json_pointer(), parse_page_coverage);
 }
 
-TEST(PanelFiles, KeysThatAreNotKnownAreIgnored) {
+TEST(PanelFiles, IgnoreUnknownKeys) {
   json gate = gate_file();
   gate["new"] = gate["cells"][0]["new"] = {1, 2};
   EXPECT_TRUE(parse_page_gate(gate.dump(), "x"));
 }
 
-TEST(PanelFiles, WhatIsNoneIsRefusedByName) {
+TEST(PanelFiles, ErrorNamesInvalidFile) {
   json newer = gate_file();
   newer["schema_version"] = 2;
   json lying = gate_file();
@@ -303,7 +303,7 @@ TEST(PanelFiles, WhatIsNoneIsRefusedByName) {
               HasSubstr("not a list of what is covered"));
 }
 
-TEST(PanelFiles, NoMoreIsReadThanTheLimit) {
+TEST(PanelFiles, RefuseIrregularFiles) {
   EXPECT_THAT(read_page_gate("/dev/zero").error().what,
               HasSubstr("/dev/zero is not a regular file or a pipe"));
   TempDir directory;

@@ -105,7 +105,7 @@ std::vector<Event> one_bad(const std::string& message = "the bytes differ") {
   return events;
 }
 
-TEST(Page, SaysInOrderWhatPeopleAsk) {
+TEST(Page, ShowsSectionsInOrder) {
   const std::string page = page_of(resolved_of(one_bad()));
   std::size_t last = 0;
   for (const std::string_view part :
@@ -118,7 +118,7 @@ TEST(Page, SaysInOrderWhatPeopleAsk) {
   EXPECT_THAT(page, HasSubstr("Failed: 1 of 2 cases</h1>"));
 }
 
-TEST(Page, ReadsWellWithoutItsScript) {
+TEST(Page, ListsBadCasesWithoutScript) {
   const std::string page = page_of(resolved_of(one_bad()));
   const std::string plain = between(page, "<div id=\"plain\">", "</div>");
   EXPECT_THAT(plain, HasSubstr("memory.xpu/Copy.Bad"));
@@ -129,7 +129,7 @@ TEST(Page, ReadsWellWithoutItsScript) {
   EXPECT_THAT(plain, Not(HasSubstr("Copy.Good")));
 }
 
-TEST(Page, AllowsItsOwnStyleAndScriptAndNothingElse) {
+TEST(Page, CspAllowsOnlyOwnStyleAndScript) {
   const std::string page = page_of(resolved_of(one_bad()));
   const std::string policy = between(page, "Content-Security-Policy\" content=\"", "\"");
   EXPECT_EQ(policy, "default-src 'none'; style-src " + policy_digest(between(page, "<style>", "</style>")) +
@@ -144,7 +144,7 @@ TEST(Page, AllowsItsOwnStyleAndScriptAndNothingElse) {
   EXPECT_EQ(policy_digest(""), "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='");
 }
 
-TEST(Page, NoTextIsMarkup) {
+TEST(Page, EscapesHostileText) {
   const std::string evil = "</script><script>alert(1)</script><!-- ]]> \" ' & \xe2\x80\xae ::error::x";
   const std::string page = page_of(resolved_of(one_bad(evil)));
   EXPECT_THAT(page, Not(HasSubstr("<script>alert")));
@@ -157,7 +157,7 @@ TEST(Page, NoTextIsMarkup) {
   EXPECT_THAT(message, Not(HasSubstr("\xe2\x80\xae")));
 }
 
-TEST(Page, EveryKindOfCaseIsInTheList) {
+TEST(Page, ListsCasesOfEveryOutcome) {
   const ResolvedRun model = resolved_of(rich_journal());
   const json list = block_of(page_of(model), "list");
   ASSERT_EQ(list["id"].size(), model.cases.size());
@@ -170,7 +170,7 @@ TEST(Page, EveryKindOfCaseIsInTheList) {
   EXPECT_EQ(list["marksets"][at(list, "marks", flaky).get<std::size_t>()], "flaky");
 }
 
-TEST(Page, TheCommandThatRunsACaseAgainIsThatOfTheCase) {
+TEST(Page, ListHasRerunCommandOfCase) {
   const ResolvedRun model = resolved_of(one_bad());
   const json list = block_of(page_of(model), "list");
   const json& command = list["reruns"][at(list, "rerun", 1).get<std::size_t>()];
@@ -178,7 +178,7 @@ TEST(Page, TheCommandThatRunsACaseAgainIsThatOfTheCase) {
   EXPECT_EQ(command, around_the_id);
 }
 
-TEST(Page, GivesTheAttemptsOfWhatIsBad) {
+TEST(Page, DetailsHaveAttemptsOfBadCases) {
   const json details = block_of(page_of(resolved_of(one_bad())), "details0");
   ASSERT_EQ(details.size(), 1U);
   const json& attempt = details[0]["attempts"][0];
@@ -188,7 +188,7 @@ TEST(Page, GivesTheAttemptsOfWhatIsBad) {
   EXPECT_EQ(details[0]["facts"][0], json({"Owner", "code"}));
 }
 
-TEST(Page, HasTheEndOfTheLogOfABadAttempt) {
+TEST(Page, EmbedsLogTailOfBadAttempt) {
   TempDir directory;
   fs::create_directories(directory.path() / "logs");
   write_file(directory.path() / "logs/0123456789abcdef.1.log",
@@ -199,7 +199,7 @@ TEST(Page, HasTheEndOfTheLogOfABadAttempt) {
   EXPECT_EQ(block_of(page, "details0")[0]["attempts"][0]["log"], "logs/0123456789abcdef.1.log");
 }
 
-TEST(Page, IsNeverLargerThanItsBudgetAndSaysWhatItLeftOut) {
+TEST(Page, StaysWithinSizeBudget) {
   std::vector<PlannedCase> cases;
   std::vector<Event> events = {RunPlanned{}};
   for (int i = 0; i < 3000; ++i) {
@@ -223,7 +223,7 @@ TEST(Page, IsNeverLargerThanItsBudgetAndSaysWhatItLeftOut) {
   EXPECT_EQ(between(page_of(request), "id=\"left-out\">", "</p>"), "");
 }
 
-TEST(Page, SaysWhatChanged) {
+TEST(Page, ListsChangesFromEarlierRun) {
   const ResolvedRun before = resolved_of(one_bad());
   const ResolvedRun after = resolved_of([] {
     std::vector<Event> events = one_bad();
@@ -245,7 +245,7 @@ TEST(Page, SaysWhatChanged) {
   EXPECT_EQ(at(list, "isNew", 1), 0);
 }
 
-TEST(Page, SaysInOneLineThatNothingChanged) {
+TEST(Page, ReportsUnchangedRunInOneLine) {
   const ResolvedRun model = resolved_of(one_bad());
   const RunResults results = results_of(model);
   const Comparison nothing = compare(results, results);
@@ -254,7 +254,7 @@ TEST(Page, SaysInOneLineThatNothingChanged) {
   EXPECT_THAT(page_of(request), HasSubstr("<p>Nothing: 2 cases ended as before, 1 of them failing.</p>"));
 }
 
-TEST(Page, SaysSinceWhenACaseIsBad) {
+TEST(Page, ShowsAgeOfFailures) {
   const ResolvedRun model = resolved_of(one_bad());
   Past past;
   past.runs = {{.run_id = "a", .started = "2026-01-01T00:00:00Z"},
@@ -276,7 +276,7 @@ TEST(Page, SaysSinceWhenACaseIsBad) {
   EXPECT_EQ(block_of(page, "past")["runs"][0][1][4], "xpu.driver 1 -> 2");
 }
 
-TEST(Page, ShowsTheHighestFiguresOfADevice) {
+TEST(Page, ShowsPeakTelemetryOfDevice) {
   std::vector<Event> events = one_bad();
   TelemetryFigure figure{};
   figure.name = "temperature";
@@ -310,7 +310,7 @@ TEST(Page, ShowsSeveralRunsAsOne) {
   EXPECT_EQ(at(list, "run", 2), 1);
 }
 
-TEST(Page, ListsEveryKnownFailureByTheDaysThatItHasLeft) {
+TEST(Page, SortsKnownFailuresByDaysLeft) {
   std::vector<Event> events = one_bad();
   std::get<RunPlanned>(events[0]).known_failures =
       KnownFailuresFile{"known.toml",
@@ -334,7 +334,7 @@ TEST(Page, ListsEveryKnownFailureByTheDaysThatItHasLeft) {
   EXPECT_THAT(page_of(resolved_of(one_bad())), Not(HasSubstr("Known failures</h2>")));
 }
 
-TEST(Page, ListsTheBuiltInKnownFailuresOfADriverByTheirSource) {
+TEST(Page, ListsBuiltInKnownFailuresBySource) {
   std::vector<Event> events = one_bad();
   std::get<AttemptEnded>(events[5]).verdict = {Outcome::kXfail, ""};
   CaseEnded& end = std::get<CaseEnded>(events[6]);
@@ -345,13 +345,13 @@ TEST(Page, ListsTheBuiltInKnownFailuresOfADriverByTheirSource) {
   EXPECT_THAT(known, HasSubstr("memory.xpu/Copy.Bad"));
 }
 
-TEST(Page, OfARunWithoutCases) {
+TEST(Page, ReportsRunWithoutCases) {
   const std::string page = page_of(resolved_of({plan_of({}), RunEnded{"2026-01-31T12:00:05Z", 1}}));
   EXPECT_THAT(page, HasSubstr("No case was planned."));
   EXPECT_EQ(block_of(page, "list")["id"], json::array());
 }
 
-TEST(PageLogs, OnlyOwnFilesBelowTheRunDirectoryAreRead) {
+TEST(PageLogs, ReadsOnlyOwnFilesInRunDirectory) {
   TempDir directory;
   const fs::path run = directory.path() / "run";
   fs::create_directories(run / "logs");
@@ -374,14 +374,14 @@ TEST(PageLogs, OnlyOwnFilesBelowTheRunDirectoryAreRead) {
   EXPECT_FALSE(files.tail("logs/mine.log", 100)) << "another user's";
 }
 
-TEST(PageText, AnAddressStaysBelowTheRunDirectory) {
+TEST(PageText, FileAddressStaysInRunDirectory) {
   EXPECT_EQ(file_address("logs/a b[1].log"), "logs/a%20b%5B1%5D.log");
   EXPECT_EQ(file_address("javascript:alert(1)"), "javascript%3Aalert%281%29");
   EXPECT_EQ(file_address("/etc/passwd"), "");
   EXPECT_EQ(file_address("logs/../../x"), "");
 }
 
-TEST(PageText, ALinkLeadsFromThePageToTheRun) {
+TEST(PageText, LinksFromPageToRunDirectory) {
   TempDir directory;
   fs::create_directories(directory.path() / "out/run 1");
   EXPECT_EQ(page_link(directory.path() / "out", directory.path() / "out"), "");
@@ -389,7 +389,7 @@ TEST(PageText, ALinkLeadsFromThePageToTheRun) {
   EXPECT_EQ(page_link(directory.path() / "pages", directory.path() / "out"), "../out/");
 }
 
-TEST(PageParts, ATableLeavesOutColumnsWithNothingInThem) {
+TEST(PageParts, TableOmitsEmptyColumns) {
   PageTable table({"A", "B", "#C"});
   table.add({"a", "", 1});
   table.add({"b", nullptr, nullptr});
@@ -443,7 +443,7 @@ std::set<std::string> only_in(const std::set<std::string>& names, const std::set
   return only;
 }
 
-TEST(PageTemplate, EachNameIsGivenAndEachFieldIsShown) {
+TEST(PageTemplate, UsesExactlyTheProvidedFields) {
   const ResolvedRun before = resolved_of(one_bad());
   const ResolvedRun rich = resolved_of([] {
     std::vector<Event> events = rich_journal();
@@ -488,7 +488,7 @@ TEST(PageTemplate, EachNameIsGivenAndEachFieldIsShown) {
   EXPECT_THAT(only_in(names.given(), shown), testing::IsEmpty());
 }
 
-TEST(PageTemplate, WhatATextMayBeIsSaidOnceAndEscapedOnce) {
+TEST(PageTemplate, EscapesAndTruncatesTextOnce) {
   const auto page = [](const std::string& text) {
     const PageFill fill{
         .sections = [&text](const std::string& name) { return name == "title" ? json(text) : json(); },

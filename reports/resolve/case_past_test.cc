@@ -16,14 +16,14 @@ CasePast past_with(const std::vector<PastOutcome>& outcomes) {
   return case_past("s/a", 0, past);
 }
 
-TEST(CasePast, AFailureAfterAPassIsNew) {
+TEST(CasePast, FailureAfterPassIsNew) {
   const CasePast past = past_with({outcome(0, Standing::kPassing), outcome(1, Standing::kPassing)});
   EXPECT_TRUE(is_new(past));
   EXPECT_EQ(past.passed, "r1");
   EXPECT_EQ(age_text(past), "NEW: passed in r1");
 }
 
-TEST(CasePast, AFailureOfACaseThatFailedBeforeIsNotNew) {
+TEST(CasePast, FailureOfFlakyCaseIsNotNew) {
   const CasePast failed = past_with({outcome(0, Standing::kFailing), outcome(1, Standing::kPassing)});
   EXPECT_FALSE(is_new(failed));
   EXPECT_EQ(failed.failing_runs, 0);
@@ -35,27 +35,27 @@ TEST(CasePast, AFailureOfACaseThatFailedBeforeIsNotNew) {
   EXPECT_EQ(age_text(expected), "flaky in 1 of 1 earlier run");
 }
 
-TEST(CasePast, AStreakGoesBackOverRunsThatSayNothing) {
+TEST(CasePast, StreakSpansUnexecutedRuns) {
   const CasePast past = past_with(
       {outcome(0, Standing::kFailing), outcome(1, Standing::kUnrun), outcome(2, Standing::kFailing)});
   EXPECT_FALSE(is_new(past));
   EXPECT_EQ(age_text(past), "first failed in 0123456789ab (3 runs)");
 }
 
-TEST(CasePast, AnExpectedFailureEndsAStreak) {
+TEST(CasePast, ExpectedFailureEndsStreak) {
   const CasePast past = past_with(
       {outcome(0, Standing::kFailing), outcome(1, Standing::kExpected), outcome(2, Standing::kFailing)});
   EXPECT_EQ(past.failing_runs, 1);
   EXPECT_EQ(past.since, "r2");
 }
 
-TEST(CasePast, FlakyRunsAreCounted) {
+TEST(CasePast, CountsFlakyRuns) {
   const CasePast past = past_with({outcome(0, Standing::kPassing, true), outcome(1, Standing::kPassing),
                                    outcome(2, Standing::kPassing, true)});
   EXPECT_EQ(flaky_text(past), "flaky in 2 of 3 earlier runs");
 }
 
-TEST(CasePast, ACaseThatTheHistoryDoesNotHaveIsNew) { EXPECT_TRUE(is_new(past_with({}))); }
+TEST(CasePast, CaseWithoutHistoryIsNew) { EXPECT_TRUE(is_new(past_with({}))); }
 
 }  // namespace
 }  // namespace proctor

@@ -40,36 +40,36 @@ std::size_t causes_of(const std::vector<AttemptEnded>& ends) {
   return keys.size();
 }
 
-TEST(Cause, TheSameWordsFromTwoLinesAreTwoCauses) {
+TEST(Cause, SourceLineSeparatesEqualMessages) {
   EXPECT_EQ(causes_of({failing("s/a", "expected 1", "a.cc", 3), failing("s/b", "expected 1", "a.cc", 4)}),
             2u);
 }
 
-TEST(Cause, DifferentWordsFromOneLineAreOneCause) {
+TEST(Cause, SourceLineGroupsDifferentMessages) {
   EXPECT_EQ(causes_of({failing("s/a", "read x", "a.cc", 3), failing("s/b", "read y", "a.cc", 3)}), 1u);
 }
 
 // One of them is cut in the headline, within its numbers.
-TEST(Cause, LongWordsThatDifferInNumbersAreOneCause) {
+TEST(Cause, NumbersInLongMessagesAreIgnored) {
   const std::string words(195, 'x');
   EXPECT_EQ(causes_of({failing("s/a", words + " 7 and more", "", 0),
                        failing("s/b", words + " 12345 and more", "", 0)}),
             1u);
 }
 
-TEST(Cause, LongWordsThatDifferBehindTheHeadlineAreTwoCauses) {
+TEST(Cause, LongMessagesAreComparedBeyondHeadline) {
   const std::string words(400, 'x');
   EXPECT_EQ(causes_of({failing("s/a", words + " here", "", 0), failing("s/b", words + " there", "", 0)}), 2u);
 }
 
-TEST(Cause, ProcessesThatHangInTwoFunctionsAreTwoCauses) {
+TEST(Cause, HangsAreGroupedByFunction) {
   EXPECT_EQ(causes_of({hanging("s/a", StackFrame{"wait_for_copy", "q.cc:3"}),
                        hanging("s/b", StackFrame{"wait_for_event", "q.cc:9"}),
                        hanging("s/c", StackFrame{"wait_for_copy", "q.cc:3"})}),
             2u);
 }
 
-TEST(Cause, APlaceIsTheFirstFailureWithAFileOrTheFrame) {
+TEST(Cause, PlaceIsFailureOrStackFrame) {
   Attempt attempt;
   attempt.end = failing("s/a", "x", "src/a.cc", 3);
   EXPECT_EQ(to_string(place_of(attempt)), "src/a.cc:3");
@@ -83,7 +83,7 @@ TEST(Cause, APlaceIsTheFirstFailureWithAFileOrTheFrame) {
   EXPECT_EQ(to_string(place_of(attempt)), "");
 }
 
-TEST(Cause, NewFailuresComeFirstAndFlakyCasesLast) {
+TEST(Cause, SortsNewFirstAndFlakyLast) {
   std::vector<Event> events = {
       plan_of({planned("s/flaky"), planned("s/old"), planned("s/old2"), planned("s/new")})};
   events.push_back(started("s/flaky"));
@@ -106,7 +106,7 @@ TEST(Cause, NewFailuresComeFirstAndFlakyCasesLast) {
   EXPECT_TRUE(groups[2].is_flaky);
 }
 
-TEST(Cause, IsNewOnlyIfAllItsCasesAreAndElseAsOldAsTheOldest) {
+TEST(Cause, AgeIsAgeOfOldestCase) {
   std::vector<Event> events = {plan_of({planned("s/old"), planned("s/older"), planned("s/new")})};
   for (const char* id : {"s/old", "s/older", "s/new"}) {
     events.push_back(started(id));
@@ -124,13 +124,13 @@ TEST(Cause, IsNewOnlyIfAllItsCasesAreAndElseAsOldAsTheOldest) {
   EXPECT_EQ(age_of(one), "NEW: passed in def");
 }
 
-TEST(Cause, AMessageIsWholeWithItsLines) {
+TEST(Cause, WholeMessageKeepsAllLines) {
   const auto end = failing("s/a", "line one\nline two " + std::string(500, 'x'), "a.cc", 3);
   const ResolvedRun run = resolved_of({plan_of({planned("s/a")}), started("s/a"), end});
   EXPECT_EQ(whole_message(run.cases[0]), end.failures[0].message);
 }
 
-TEST(GtestMessage, TheWordsOfTheTestStandInFront) {
+TEST(GtestMessage, MovesTestMessageToFront) {
   const std::string equality = "Expected equality of these values:\n  sum\n    Which is: 6\n  7";
   EXPECT_EQ(words_of_test_first(equality + "\nrow 3\nof 9"), "row 3\nof 9\n" + equality);
   const std::string diff = equality + "\nWith diff:\n@@ -1,2 +1,2 @@\n a\n-b\n+c";
@@ -149,7 +149,7 @@ TEST(GtestMessage, TheWordsOfTheTestStandInFront) {
   EXPECT_EQ(words_of_test_first("Failed\nno such card"), "no such card");
 }
 
-TEST(GtestMessage, AMessageWithoutWordsOfTheTestStaysAsItIs) {
+TEST(GtestMessage, KeepsMessageWithoutTestText) {
   for (const char* message :
        {"", "\n", "Failed", "Expected equality of these values:\n  a\n  b", "own\nwords",
         "Value of: x\n  Actual: false", "Expected: (a) < (b), actual: 3 vs 2\n \n"})

@@ -87,7 +87,7 @@ MachineRun moved() {
   return run.attempt("s/b", 0, kPass).end("s/b", kPass).attempt("s/c", 1, kPass).end("s/c", kPass);
 }
 
-TEST(DeviceVerdict, NamesTheDeviceWhoseProbeFailedWhatPassedElsewhereAndWhatToDo) {
+TEST(DeviceVerdict, NamesDeviceWithFailedProbe) {
   const MachineRun run = moved().attempt("s/d", 3, kPass).end("s/d", kPass);
   const DeviceVerdict verdict = verdict_of(run);
   EXPECT_EQ(
@@ -103,14 +103,14 @@ TEST(DeviceVerdict, NamesTheDeviceWhoseProbeFailedWhatPassedElsewhereAndWhatToDo
   EXPECT_THAT(problems[0].message, HasSubstr(verdict.sentence));
 }
 
-TEST(DeviceVerdict, SaysThatOtherCasesFailed) {
+TEST(DeviceVerdict, CountsOtherFailedCases) {
   const DeviceVerdict verdict = verdict_of(moved().attempt("s/d", 0, kFail).end("s/d", kFail));
   EXPECT_EQ(verdict.sentence,
             "GPU cuda-sim:2 is unhealthy: its health probe failed after s/a. 1 other case failed.");
   EXPECT_EQ(verdict.exit, "Exit code 1: a failure counts against the code.");
 }
 
-TEST(DeviceVerdict, NamesADeviceThatWasLost) {
+TEST(DeviceVerdict, NamesLostDevice) {
   MachineRun run({"s/a", "s/b"});
   run.attempt("s/a", 1, {Outcome::kDeviceLost, {Reason::kDevice, device(1)}});
   run.health(1, HealthFact::kLost, "s/a", "ZE_RESULT_ERROR_DEVICE_LOST");
@@ -123,7 +123,7 @@ TEST(DeviceVerdict, NamesADeviceThatWasLost) {
   EXPECT_EQ(verdict.command, "proctor doctor");
 }
 
-TEST(DeviceVerdict, AProbeBeforeACaseNamesItSo) {
+TEST(DeviceVerdict, ReportsFailedProbeBeforeCase) {
   MachineRun run({"s/a"});
   run.health(0, HealthFact::kL1Fail, "s/a", "hung").attempt("s/a", 1, kPass).end("s/a", kPass);
   EXPECT_EQ(
@@ -132,7 +132,7 @@ TEST(DeviceVerdict, AProbeBeforeACaseNamesItSo) {
   EXPECT_EQ(verdict_of(run).exit, "Exit code 0: every case passed on another device.");
 }
 
-TEST(DeviceVerdict, NamesADeviceWithAnErrorInTheKernelLog) {
+TEST(DeviceVerdict, NamesDeviceWithKernelLogError) {
   MachineRun run({"s/a"});
   run.attempt("s/a", 1, kPass).health(1, HealthFact::kKernelLog, "s/a", "xid:48: NVRM: Xid 48");
   run.health(1, HealthFact::kL1Pass, "s/a", "").end("s/a", kPass);
@@ -145,7 +145,7 @@ TEST(DeviceVerdict, NamesADeviceWithAnErrorInTheKernelLog) {
   EXPECT_TRUE(verdict.command.starts_with("proctor accept --devices cuda-sim:1")) << verdict.command;
 }
 
-TEST(DeviceVerdict, AProbeThatPassesAfterAResetWithdrawsTheLoss) {
+TEST(DeviceVerdict, PassedProbeAfterResetClearsLoss) {
   MachineRun run({"s/a"});
   run.attempt("s/a", 1, kFail).health(1, HealthFact::kLost, "s/a", "wedged");
   run.health(1, HealthFact::kReset, "s/a", "reset").health(1, HealthFact::kL1Pass, "s/a", "");
@@ -175,7 +175,7 @@ MachineRun on_each_device(int repeats, int bad_device, const std::vector<std::st
   return run;
 }
 
-TEST(DeviceVerdict, EachDeviceNamesTheOneThatFailsBeyondChanceWithP) {
+TEST(DeviceVerdict, EachDeviceNamesSignificantlyFailingDevice) {
   EXPECT_EQ(
       verdict_of(on_each_device(5, 2)).sentence,
       "GPU cuda-sim:2 is unhealthy: s/a failed there 5 of 5 times, and 0 of 15 times elsewhere (p = 6e-05). "
@@ -185,7 +185,7 @@ TEST(DeviceVerdict, EachDeviceNamesTheOneThatFailsBeyondChanceWithP) {
               HasSubstr("2 cases fail there more often than chance explains (p = 6e-05 or less)."));
 }
 
-TEST(DeviceVerdict, EachDeviceClaimsNoMoreThanItsNumbersProve) {
+TEST(DeviceVerdict, EachDeviceReportsInsignificantResultAsSuspect) {
   const DeviceVerdict verdict = verdict_of(on_each_device(1, 2));
   EXPECT_THAT(verdict.sentence,
               HasSubstr("GPU cuda-sim:2 is suspect: s/a failed there 1 of 1 times, and 0 of 3 times "
@@ -195,12 +195,12 @@ TEST(DeviceVerdict, EachDeviceClaimsNoMoreThanItsNumbersProve) {
             "proctor rerun proctor-out/latest --failed --each-device --repeat 5");
 }
 
-TEST(DeviceVerdict, EachDeviceBlamesTheCodeThatFailsEverywhere) {
+TEST(DeviceVerdict, EachDeviceReportsFailureEverywhereAsCode) {
   EXPECT_EQ(verdict_of(on_each_device(2, -1)).sentence, "No GPU is at fault: s/a failed on every device.");
 }
 
 // The first case finds the device unhealthy; the other one is not run there, and passes on the others.
-TEST(DeviceVerdict, CountsTheCasesThatOneDeviceCouldNotRun) {
+TEST(DeviceVerdict, CountsCasesNotRunOnUnhealthyDevice) {
   MachineRun run({"s/a", "s/b", "s/c"}, true);
   run.attempt("s/a", 2, kFail).suspect("s/a", 2).health(2, HealthFact::kL1Fail, "s/a", "hung");
   for (const char* id : {"s/a", "s/b", "s/c"}) {
@@ -218,7 +218,7 @@ TEST(DeviceVerdict, CountsTheCasesThatOneDeviceCouldNotRun) {
 }
 
 // Found by --prove-devices: no attempt failed, and the run is not good.
-TEST(DeviceVerdict, ADeviceThatCouldRunNoCaseMakesTheRunRedAndIsAProblem) {
+TEST(DeviceVerdict, UnusedUnhealthyDeviceFailsRun) {
   MachineRun run({"s/a"}, true);
   run.health(2, HealthFact::kL1Fail, "s/a", "hung");
   for (const int on : {0, 1, 3}) run.attempt("s/a", on, kPass);
@@ -228,7 +228,7 @@ TEST(DeviceVerdict, ADeviceThatCouldRunNoCaseMakesTheRunRedAndIsAProblem) {
   EXPECT_THAT(resolved.problems[0].message, HasSubstr("GPU cuda-sim:2 is unhealthy"));
 }
 
-TEST(DeviceVerdict, CountsTheCasesForWhichNoDeviceWasLeft) {
+TEST(DeviceVerdict, CountsCasesWithoutRemainingDevice) {
   MachineRun run({"s/a", "s/b", "s/c"});
   run.attempt("s/a", 0, kFail).suspect("s/a", 0).health(0, HealthFact::kL1Fail, "s/a", "hung");
   run.end("s/a", kUnhealthy).end("s/b", kUnhealthy).end("s/c", kUnhealthy);
@@ -241,7 +241,7 @@ TEST(DeviceVerdict, CountsTheCasesForWhichNoDeviceWasLeft) {
 
 // ---- without a failed probe ----
 
-TEST(DeviceVerdict, ACaseThatFailedTwiceAndPassedElsewhereMakesItsDeviceSuspect) {
+TEST(DeviceVerdict, RepeatedFailureOnOneDeviceIsSuspect) {
   MachineRun run({"s/a"});
   run.attempt("s/a", 2, kFail).attempt("s/a", 2, kFail).attempt("s/a", 3, kPass);
   run.end("s/a", kPass, {Mark::kDeviceSuspect});
@@ -250,7 +250,7 @@ TEST(DeviceVerdict, ACaseThatFailedTwiceAndPassedElsewhereMakesItsDeviceSuspect)
       "GPU cuda-sim:2 is suspect: s/a failed there and passed on cuda-sim:3. The code passed on cuda-sim:3.");
 }
 
-TEST(DeviceVerdict, MoreFailuresThanChanceExplainsMakeADeviceSuspect) {
+TEST(DeviceVerdict, SignificantFailureRateIsSuspect) {
   std::vector<std::string> ids;
   for (int i = 0; i < 40; ++i) ids.push_back(fmt::format("s/{}", i));
   MachineRun run(ids);
@@ -266,13 +266,13 @@ TEST(DeviceVerdict, MoreFailuresThanChanceExplainsMakeADeviceSuspect) {
   EXPECT_EQ(verdict_of(run).advice, "Code or device?");
 }
 
-TEST(DeviceVerdict, AGoodRunAndOneFailureSayNothingOfDevices) {
+TEST(DeviceVerdict, IsEmptyForSingleFailure) {
   MachineRun run({"s/a", "s/b"});
   run.attempt("s/a", 0, kPass).end("s/a", kPass).attempt("s/b", 1, kFail).end("s/b", kFail);
   EXPECT_FALSE(run.resolved().device_verdict);
 }
 
-TEST(DeviceVerdict, OfAMergedRunItNamesTheHost) {
+TEST(DeviceVerdict, NamesHostInMergedRun) {
   RunPlanned plan = plan_of({planned("s/a")});
   plan.devices = {{"gpu7/cuda:GPU-1", "cuda", "H100"}};
   const ResolvedRun resolved = resolved_of(

@@ -50,14 +50,14 @@ DeviceRow row_of(const std::vector<Attempts>& rows, const std::vector<Event>& mo
 }
 
 // Fisher's own example: 8 cups of tea, 4 of each kind, all or 3 of 4 told right.
-TEST(DeviceTable, ChanceIsTheTailOfTheHypergeometricDistribution) {
+TEST(DeviceTable, ChanceIsHypergeometricTail) {
   EXPECT_THAT(chance_of_so_many(4, 4, 4, 8), DoubleNear(1.0 / 70, 1e-12));
   EXPECT_THAT(chance_of_so_many(3, 4, 4, 8), DoubleNear(17.0 / 70, 1e-12));
   EXPECT_THAT(chance_of_so_many(0, 4, 4, 8), DoubleNear(1, 1e-12));
   EXPECT_THAT(chance_of_so_many(25, 25, 25, 100), testing::AllOf(testing::Gt(0), testing::Lt(1e-20)));
 }
 
-TEST(DeviceTable, ACaseThatFailsOnOneOfFourCardsTellsTheCard) {
+TEST(DeviceTable, FailureOnOneCardIsDeviceFault) {
   const auto row = row_of({{"a", 0, 25}, {"b", 25, 0}, {"c", 0, 25}, {"d", 0, 25}});
   EXPECT_EQ(row.suspect, Suspect::kDevice);
   EXPECT_THAT(row.devices, ElementsAre("b"));
@@ -66,7 +66,7 @@ TEST(DeviceTable, ACaseThatFailsOnOneOfFourCardsTellsTheCard) {
 }
 
 // One bad attempt among 51 is not beyond chance; that the card was found unhealthy is.
-TEST(DeviceTable, ACardThatWasFoundSickIsBlamedWhateverTheNumbersAre) {
+TEST(DeviceTable, UnhealthyCardIsSuspectAtAnyRate) {
   EXPECT_EQ(row_of({{"a", 1, 0}, {"b", 0, 25}, {"c", 0, 25}}).suspect, Suspect::kUnclear);
   const std::vector<Attempts> rows = {{"a", 1, 0}, {"b", 0, 25}, {"c", 0, 25}};
   const std::vector<Event> sick = {AttemptSuspected{kId, 1, 1, "a", "wrong bytes"}};
@@ -75,19 +75,19 @@ TEST(DeviceTable, ACardThatWasFoundSickIsBlamedWhateverTheNumbersAre) {
   EXPECT_THAT(device_table(model_with(rows, 1, sick)), HasSubstr("a: found unhealthy"));
 }
 
-TEST(DeviceTable, ACaseThatFailsEverywhereTellsTheCode) {
+TEST(DeviceTable, FailureOnAllCardsIsCode) {
   EXPECT_EQ(row_of({{"a", 25, 0}, {"b", 25, 0}}).suspect, Suspect::kCode);
   EXPECT_EQ(row_of({{"a", 3, 22}, {"b", 5, 20}}).suspect, Suspect::kCode) << "flaky, but everywhere";
 }
 
-TEST(DeviceTable, AFewFailuresProveNothing) {
+TEST(DeviceTable, FewFailuresAreUnclear) {
   EXPECT_EQ(row_of({{"a", 1, 0}, {"b", 0, 1}}).suspect, Suspect::kUnclear);
   EXPECT_EQ(row_of({{"a", 1, 24}, {"b", 0, 25}}).suspect, Suspect::kUnclear);
   EXPECT_EQ(row_of({{"a", 25, 0}}).suspect, Suspect::kUnclear) << "there is no other device";
   EXPECT_EQ(row_of({{"a", 0, 25}, {"b", 0, 25}}).suspect, Suspect::kNone);
 }
 
-TEST(DeviceTable, AWorseCardIsNamedAlsoWhenTheCodeIsFlaky) {
+TEST(DeviceTable, FlakyCodeDoesNotHideWorseCard) {
   const auto row = row_of({{"a", 2, 23}, {"b", 25, 0}});
   EXPECT_EQ(row.suspect, Suspect::kDevice);
   EXPECT_THAT(row.devices, ElementsAre("b"));
@@ -95,13 +95,13 @@ TEST(DeviceTable, AWorseCardIsNamedAlsoWhenTheCodeIsFlaky) {
 }
 
 // The healthy partner of a bad device is in the set, too.
-TEST(DeviceTable, ASetOfDevicesIsNeverAtFault) {
+TEST(DeviceTable, DeviceSetIsNeverAtFault) {
   const std::vector<Attempts> rows = {{"a+b", 25, 0}, {"b+c", 0, 25}};
   EXPECT_TRUE(model_with(rows).cases[0].fault_of_devices);
   EXPECT_FALSE(model_with(rows, 2).cases[0].fault_of_devices);
 }
 
-TEST(DeviceTable, WhatWasNotExecutedCountsForNothing) {
+TEST(DeviceTable, IgnoresUnexecutedAttempts) {
   auto start = started(kId);
   start.devices = {"a"};
   RunPlanned plan = plan_of({planned(kId)});
@@ -163,27 +163,27 @@ std::vector<std::string> doubts(const std::vector<DeviceTries>& rows) {
   return sentences;
 }
 
-TEST(DeviceShares, ADeviceThatFailsMoreOftenThanTheOthersStandsOut) {
+TEST(DeviceShares, DeviceWithHigherFailureRateStandsOut) {
   EXPECT_THAT(doubts({{"a", 6, 36}, {"b", 1, 40}, {"c", 0, 42}, {"d", 0, 42}}),
               ElementsAre("6 of 42 attempts failed on a, 1 of 125 elsewhere (p = 0.001)."));
 }
 
-TEST(DeviceShares, FailuresOnOneDeviceAloneAreADoubt) {
+TEST(DeviceShares, FailuresOnOneDeviceAreReported) {
   EXPECT_THAT(doubts({{"a", 3, 7}, {"b", 0, 10}}), ElementsAre("All 3 failures ran only on a."));
 }
 
-TEST(DeviceShares, FailuresEverywhereSayNothingOfADevice) {
+TEST(DeviceShares, FailuresEverywhereAreNotReported) {
   EXPECT_THAT(doubts({{"a", 5, 5}, {"b", 4, 6}}), IsEmpty());
 }
 
-TEST(DeviceShares, OneFailureSaysNothingOfADevice) {
+TEST(DeviceShares, SingleFailureIsNotReported) {
   EXPECT_THAT(doubts({{"a", 1, 9}, {"b", 0, 10}}), IsEmpty());
 }
 
-TEST(DeviceShares, TheOnlyDeviceIsNotDoubted) { EXPECT_THAT(doubts({{"a", 9, 1}}), IsEmpty()); }
+TEST(DeviceShares, SingleDeviceIsNotReported) { EXPECT_THAT(doubts({{"a", 9, 1}}), IsEmpty()); }
 
 // 8 bad attempts, but of one case.
-TEST(DeviceShares, RetriesOfOneCaseAreNoMoreEvidence) {
+TEST(DeviceShares, RetriesCountAsOneFailure) {
   std::vector<Event> events;
   std::vector<PlannedCase> cases;
   for (int i = 0; i < 8; ++i) {
@@ -209,7 +209,7 @@ TEST(DeviceShares, RetriesOfOneCaseAreNoMoreEvidence) {
   EXPECT_THAT(resolved_of(events).device_doubts, IsEmpty());
 }
 
-TEST(DeviceShares, ARunThatComparedDevicesAndOneOfExecHaveNoCommand) {
+TEST(DeviceShares, ExecAndEachDeviceHaveNoCommand) {
   RunPlanned plan = plan_of({});
   EXPECT_EQ(code_or_device_command(plan, "my runs/1"),
             "proctor rerun 'my runs/1' --failed --each-device --repeat 5");

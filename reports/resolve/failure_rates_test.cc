@@ -68,14 +68,14 @@ std::string rate_parts_text(const std::vector<RatePart>& parts) {
   return text;
 }
 
-TEST(FailureRates, AreOfRunsThatRepeatForThemOnly) {
+TEST(FailureRates, RequireStressRun) {
   const ResolvedRun run =
       StressJournal(plan_of({planned(kFirstOfTwo)})).add(kFirstOfTwo, Outcome::kFail, "1").run();
   EXPECT_FALSE(run.cases[0].rates);
   EXPECT_EQ(failure_rate_text(run), "");
 }
 
-TEST(FailureRates, AreByDeviceAndByOrder) {
+TEST(FailureRates, GroupByDeviceAndOrder) {
   StressJournal journal(stress_plan());
   journal.add(kFirstOfTwo, Outcome::kPass, "1", "a").add(kSecondOfTwo, Outcome::kFail, "1", "a");
   journal.add(kFirstOfTwo, Outcome::kPass, "2", "b").add(kSecondOfTwo, Outcome::kPass, "2", "b");
@@ -97,7 +97,7 @@ TEST(FailureRates, AreByDeviceAndByOrder) {
 }
 
 // The journal has the order, with or without the file.
-TEST(FailureRates, ALogThatIsNotThereChangesNoOrder) {
+TEST(FailureRates, MissingLogKeepsOrder) {
   StressJournal journal(stress_plan());
   journal.begin(kFirstOfTwo, "1").add(kSecondOfTwo, Outcome::kFail, "1");
   ResolvedRun run = journal.run();
@@ -106,7 +106,7 @@ TEST(FailureRates, ALogThatIsNotThereChangesNoOrder) {
   EXPECT_EQ(rate_parts_text(run.cases[1].rates->by_order), "after s/one 1/1");
 }
 
-TEST(FailureRates, WhatSaysNothingAboutTheCaseDoesNotCount) {
+TEST(FailureRates, IgnoreSkippedAndSuspectAttempts) {
   StressJournal journal(stress_plan());
   journal.add(kFirstOfTwo, Outcome::kSkip, "1").add(kFirstOfTwo, Outcome::kNotrun, "2");
   journal.add(kFirstOfTwo, Outcome::kFail, "3", "a", {Mark::kDeviceSuspect});
@@ -117,7 +117,7 @@ TEST(FailureRates, WhatSaysNothingAboutTheCaseDoesNotCount) {
   EXPECT_THAT(rates.by_order, IsEmpty());
 }
 
-TEST(FailureRates, AClaimNeedsAllRunsAndEndsWithAFailure) {
+TEST(FailureRates, ClaimRequiresAllRunsWithoutFailure) {
   StressJournal journal(claim_plan());
   for (const char* log : {"1", "2", "3"}) journal.add(kFirstOfTwo, Outcome::kPass, log);
   EXPECT_EQ(

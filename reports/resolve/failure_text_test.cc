@@ -16,7 +16,7 @@ namespace {
 using namespace testing_support;
 using ::testing::HasSubstr;
 
-TEST(ExplainFailure, ACommandThatGotNoDeviceIsTheMachines) {
+TEST(ExplainFailure, ExecWithoutDeviceIsMachineProblem) {
   RunPlanned plan = plan_of({planned("pytest/pytest", "command")});
   const CaseEnded skipped = concluded("pytest/pytest", {Outcome::kSkip, Reason::kNoDevice});
   const ResolvedRun suite = resolved_of({plan, skipped});
@@ -33,7 +33,7 @@ std::string headline_of(const AttemptEnded& end) {
   return run.cases[0].headline;
 }
 
-TEST(Headline, SaysWhatHappened) {
+TEST(Headline, DescribesEachOutcome) {
   const auto of = [](Outcome outcome, const std::string& reason) {
     return headline_of(ended("s/a", {outcome, reason_in_words(reason)}));
   };
@@ -66,7 +66,7 @@ TEST(Headline, SaysWhatHappened) {
   EXPECT_EQ(headline_of(crashed), "killed by signal 11 (SIGSEGV); last step \"touch 3/8\"");
 }
 
-TEST(ExplainFailure, OfACrashTheCoreCanBeOpenedAsItStands) {
+TEST(ExplainFailure, PrintsDebuggerCommandForCore) {
   AttemptEnded crashed = ended("s/a", {Outcome::kCrash, {Reason::kSignal, 11}});
   crashed.evidence = {
       "evidence/s/a.1.txt", {"crashed in read at r.c:2"}, 5, {"evidence/s/a.1.core", "/opt/a b", 1 << 20}};
@@ -76,13 +76,13 @@ TEST(ExplainFailure, OfACrashTheCoreCanBeOpenedAsItStands) {
                         "out/evidence/s/a.1.core (1.0 MiB)\n"));
 }
 
-TEST(ExplainFailure, OfAProgramThatDidNotStartTheCommandIsToBeLookedAt) {
+TEST(ExplainFailure, PointsToCommandThatDidNotStart) {
   const AttemptEnded missing = ended("s/a", {Outcome::kError, {Reason::kSpawn, "ENOENT"}});
   const ResolvedRun run = resolved_of({plan_of({planned("s/a")}), started("s/a"), missing});
   EXPECT_EQ(where_to_look(run.cases[0], "out"), "the command of the suite in its config, and PATH");
 }
 
-TEST(Leak, NamesProcessesAndWhoMayHaveLeftThem) {
+TEST(Leak, NamesLeakedProcessesAndPossibleCases) {
   AttemptEnded leaky = ended("s/a", {Outcome::kFail, Reason::kLeaky});
   leaky.termination.leaked_processes = {{7, "sleep 600"}, {8, "x"}};
   EXPECT_EQ(leak_text(leaky.termination), "process 7 (sleep 600), process 8 (x)");
@@ -98,7 +98,7 @@ TEST(Leak, NamesProcessesAndWhoMayHaveLeftThem) {
   EXPECT_EQ(leak_text(leaky.termination), "") << "it was ended, and left nothing";
 }
 
-TEST(Headline, SaysWhyACaseDidNotRun) {
+TEST(Headline, DescribesReasonForNotRun) {
   std::vector<Event> events = {plan_of({planned("s/a"), planned("s/b")}), started("s/a")};
   ResolvedRun run = resolved_of(events);
   EXPECT_EQ(run.cases[0].headline, "cut short: the runner was killed");
@@ -121,7 +121,7 @@ TEST(Headline, SaysWhyACaseDidNotRun) {
             "cut short: the run was stopped by signal 15 (SIGTERM); it did not end, and was killed");
 }
 
-TEST(Explain, GivesTheFourAnswers) {
+TEST(Explain, PrintsProblemOutcomeRerunAndPlace) {
   AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
   failed.failures = {{"M-1", "read back 0x00", "suites/memory/copy.cc", 112, "0xA5", "0x00", ""}};
   failed.rule = "M-1";
@@ -139,7 +139,7 @@ TEST(Explain, GivesTheFourAnswers) {
 }
 
 // A pass at the end would have no words of its own.
-TEST(Explain, OfAFlakyCaseTheBadAttemptAnswers) {
+TEST(Explain, FlakyCaseShowsFailedAttempt) {
   AttemptEnded bad = ended("s/a", {Outcome::kFail, {Reason::kExit, 3}});
   bad.failures = {{"", "the card was not there", "a.py", 7, "", "", ""}};
   AttemptStarted again = started("s/a");
@@ -158,7 +158,7 @@ TEST(Explain, OfAFlakyCaseTheBadAttemptAnswers) {
 }
 
 // Its framework ran it again after a failure.
-TEST(Explain, OfAFlakyAttemptTheFailedTryAnswers) {
+TEST(Explain, FlakyAttemptShowsFailedTry) {
   AttemptEnded good = ended("s/a", {Outcome::kPass, ""});
   good.failures = {{"", "the card was not there", "a.py", 7, "", "", ""}};
   good.marks = {Mark::kFlaky};
@@ -171,7 +171,7 @@ TEST(Explain, OfAFlakyAttemptTheFailedTryAnswers) {
   EXPECT_THAT(text, HasSubstr("where to look: a.py:7 · out/1/logs/0123456789abcdef.1.log\n"));
 }
 
-TEST(Explain, NamesTheModelOfADevice) {
+TEST(Explain, NamesDeviceModel) {
   PlannedDevice device{.id = "cuda:GPU-1",
                        .backend = "cuda",
                        .name = "NVIDIA H100",
@@ -182,7 +182,7 @@ TEST(Explain, NamesTheModelOfADevice) {
   EXPECT_EQ(model_text({.id = "xpu-sim:0", .backend = "xpu", .name = ""}), "");
 }
 
-TEST(Explain, ShowsTheEvidenceOfALimit) {
+TEST(Explain, ShowsEvidenceOfTimeout) {
   AttemptEnded late = ended("memory.xpu/A.B", {Outcome::kTimeout, ""});
   late.evidence = {"evidence/0123456789abcdef.1.txt",
                    {"python3 (pid 9): state D", "Python: step at a.py:3"},
@@ -202,7 +202,7 @@ TEST(Explain, ShowsTheEvidenceOfALimit) {
       "where to look: step at /src/a.py:3 · logs/0123456789abcdef.1.log · evidence/0123456789abcdef.1.txt\n");
 }
 
-TEST(Explain, SaysTheCauseAndWhatToDoInTwoLines) {
+TEST(Explain, PrintsDiagnosisAndNextStep) {
   AttemptEnded lost = ended("memory.xpu/A.B", {Outcome::kDeviceLost, {Reason::kDevice, "xpu:0000:03:00.0"}});
   lost.diagnosis = Diagnosis{.rule = "xid:79",
                              .error_class = "device_lost",
@@ -220,7 +220,7 @@ TEST(Explain, SaysTheCauseAndWhatToDoInTwoLines) {
                                     "what:          device_lost · device:xpu:0000:03:00.0: "));
 }
 
-TEST(Explain, ADiagnosisDecidesWhoseProblemItIs) {
+TEST(Explain, DiagnosisDeterminesProblem) {
   AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
   failed.diagnosis = Diagnosis{.rule = "ze:permissions", .problem = Blame::kSetup, .where = "code"};
   ResolvedRun run = resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
@@ -232,7 +232,7 @@ TEST(Explain, ADiagnosisDecidesWhoseProblemItIs) {
   EXPECT_EQ(run.cases[0].diagnosis, nullptr);
 }
 
-TEST(Explain, APlainFailureNeedsNoSecondLine) {
+TEST(Explain, PlainFailureHasNoDiagnosisLine) {
   AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
   failed.diagnosis = Diagnosis{.rule = "outcome:fail",
                                .error_class = "test_failure",
@@ -244,7 +244,7 @@ TEST(Explain, APlainFailureNeedsNoSecondLine) {
   EXPECT_THAT(summarize_failure(run.cases[0]), ::testing::StartsWith("owner:         code\nwhat: "));
 }
 
-TEST(Explain, TheProblemHasAName) {
+TEST(Explain, ProblemNamesFaultyComponent) {
   AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
   const auto words_of = [&failed](Blame problem, const Culprit& culprit) {
     failed.diagnosis = Diagnosis{.problem = problem, .culprit = culprit, .where = "outcome"};
@@ -266,7 +266,7 @@ TEST(Explain, TheProblemHasAName) {
 }
 
 // A driver that is newer makes no other cause: the history goes on with it.
-TEST(Explain, TheCulpritIsNoPartOfTheCause) {
+TEST(Explain, CauseIgnoresDriverVersion) {
   AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
   failed.diagnosis = Diagnosis{.rule = "cuda:700",
                                .error_class = "gpu_fault",
@@ -286,7 +286,7 @@ TEST(Explain, TheCulpritIsNoPartOfTheCause) {
   EXPECT_EQ(causes.size(), 1U);
 }
 
-TEST(Explain, OfACaseThatIsGoodElsewhereTheDeviceIsTheCulprit) {
+TEST(Explain, PassOnOtherDeviceIsDeviceProblem) {
   AttemptEnded bad = ended("memory.xpu/A.B", {Outcome::kFail, ""});
   bad.diagnosis = Diagnosis{.problem = Blame::kCode, .culprit = Culprit{"driver", "Level Zero driver", "1"}};
   AttemptStarted again = started("memory.xpu/A.B");
@@ -299,7 +299,7 @@ TEST(Explain, OfACaseThatIsGoodElsewhereTheDeviceIsTheCulprit) {
   EXPECT_EQ(problem_text(run.cases[0]), "machine (the device: Card)");
 }
 
-TEST(Explain, HasFourFilledLinesForEveryBadOutcome) {
+TEST(Explain, HasCompleteTextForEveryBadOutcome) {
   const ResolvedRun run = resolved_of(rich_journal());
   int bad = 0;
   for (const ResolvedCase& test : run.cases) {

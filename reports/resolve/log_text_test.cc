@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-TEST(LogReader, GivesTheLinesOfTheProgram) {
+TEST(LogReader, ReturnsLinesOfProgram) {
   LogReader reader;
   EXPECT_THAT(
       reader.add("     0.001000 out| one\n     0.002000 err\\ half\n123456.000001 out|  indented\n"
@@ -27,13 +27,13 @@ TEST(LogReader, GivesTheLinesOfTheProgram) {
 }
 
 // Words of a program that look like an entry stand behind a real one.
-TEST(LogReader, IsNotFooledByWords) {
+TEST(LogReader, KeepsOutputThatResemblesLogEntry) {
   LogReader reader;
   EXPECT_THAT(reader.add("     0.001000 out|      0.002000 err| not an entry\nplain words\n1.2 out: x\n"),
               ElementsAre("     0.002000 err| not an entry", "plain words", "1.2 out: x"));
 }
 
-TEST(LastLines, AreWholeAndFew) {
+TEST(LastLines, ReturnsWholeLinesWithinLimits) {
   const std::vector<std::string> all = {"aaaa", "bbbb", "cccc"};
   EXPECT_THAT(last_lines_of(all, 2, 100).lines, ElementsAre("bbbb", "cccc"));
   EXPECT_FALSE(last_lines_of(all, 2, 100).is_all);
@@ -44,7 +44,7 @@ TEST(LastLines, AreWholeAndFew) {
 }
 
 // A log that several cases share, as each of them reads what came since the one before.
-TEST(LinesOfLog, GoOnWhereTheyEnded) {
+TEST(LinesOfLog, ContinuesFromLastOffset) {
   const TempDir directory;
   const std::string path = directory.string() + "/log";
   std::ofstream(path) << "     0.001000 out| one\n     0.001000 err\\ two and a ha\n";
@@ -64,14 +64,14 @@ TEST(LinesOfLog, GoOnWhereTheyEnded) {
   EXPECT_THAT(lines_of_log(path + "x", from, 1 << 20).lines, IsEmpty());
 }
 
-TEST(LastLines, TheMarkForNoOutputIsNone) {
+TEST(LastLines, IgnoresMarkForNoOutput) {
   const TempDir directory;
   const std::string path = directory.string() + "/log";
   std::ofstream(path) << kNoOutputMark << '\n';
   EXPECT_THAT(last_lines_of_log(path, 40, 8192).lines, IsEmpty());
 }
 
-TEST(LastLines, OfALargeLog) {
+TEST(LastLines, ReadsEndOfLargeLog) {
   const TempDir directory;
   const std::string path = directory.string() + "/log";
   {

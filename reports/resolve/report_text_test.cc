@@ -8,7 +8,7 @@
 namespace proctor {
 namespace {
 
-TEST(ReportPlaceTest, AStampIsAMomentThatThereIs) {
+TEST(UtcStamp, RejectsInvalidDatesAndFormats) {
   EXPECT_TRUE(is_utc_stamp("2026-01-31T12:00:00Z"));
   for (const char* text :
        {"", "2026-01-31", "2026-02-30T12:00:00Z", "2026-99-99T12:00:00Z", "2026-01-31T24:00:00Z",
@@ -26,7 +26,7 @@ TelemetryFigure figure(const std::string& name) {
   return figure;
 }
 
-TEST(TelemetryText, SaysWhatPeopleLookForAndNothingElse) {
+TEST(TelemetryText, SummarizesNotableFigures) {
   TelemetryInfo telemetry;
   auto memory = figure("memory_used");
   memory.peak = 3.0 * 1024 * 1024 * 1024;
@@ -50,7 +50,7 @@ TEST(TelemetryText, SaysWhatPeopleLookForAndNothingElse) {
             "thermal_limit, 2 uncorrected errors; host: 3.1 s CPU, 512 MiB");
 }
 
-TEST(TelemetryText, IsEmptyWhereNothingIsKnown) {
+TEST(TelemetryText, IsEmptyWithoutFigures) {
   TelemetryInfo telemetry;
   telemetry.devices = {{"xpu-sim:0", {figure("memory_used"), figure("throttle")}}};
   telemetry.host = {figure("cpu_time"), figure("host_memory")};
@@ -58,7 +58,7 @@ TEST(TelemetryText, IsEmptyWhereNothingIsKnown) {
   EXPECT_EQ(telemetry_text({}), "");
 }
 
-TEST(OneLine, CollapsesWhiteSpaceAndSaysWhatIsMissing) {
+TEST(OneLine, CollapsesWhiteSpaceAndMarksTruncation) {
   EXPECT_EQ(one_line("", 10), "");
   EXPECT_EQ(one_line(" \n ", 10), "");
   EXPECT_EQ(one_line("\n a\r\n\tb  c \n", 10), "a b c");
@@ -75,7 +75,7 @@ TEST(OneLine, CollapsesWhiteSpaceAndSaysWhatIsMissing) {
   EXPECT_EQ(one_line(std::string(1 << 20, 'x'), 200).size(), 200u);
 }
 
-TEST(CutMiddle, KeepsHeadAndTailAndCountsTheRest) {
+TEST(ElideMiddle, KeepsHeadAndTailWithByteCount) {
   const std::string fits(kShownHeadBytes + kShownTailBytes, 'x');
   EXPECT_EQ(elide_middle(fits), fits);
   const std::string shortened = elide_middle("HEAD" + fits + "TAIL");
@@ -84,7 +84,7 @@ TEST(CutMiddle, KeepsHeadAndTailAndCountsTheRest) {
   EXPECT_THAT(shortened, ::testing::HasSubstr("\n[proctor: 8 bytes cut here]\n"));
 }
 
-TEST(CutMiddle, NeverCutsInsideACharacter) {
+TEST(ElideMiddle, NeverCutsInsideCharacter) {
   for (std::size_t shift = 0; shift < 4; ++shift) {
     std::string text(shift, 'a');
     while (text.size() < 100'000) text += "\xf0\x9f\x98\x80";

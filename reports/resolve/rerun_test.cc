@@ -23,7 +23,7 @@ std::string command_of(std::vector<std::string> command_line, const std::string&
   return run.cases[0].rerun_command();
 }
 
-TEST(RerunCommand, KeepsHowItRanAndReplacesWhatItRan) {
+TEST(RerunCommand, KeepsOptionsAndReplacesSelection) {
   EXPECT_EQ(
       command_of({"build/bin/proctor", "run", "memory", "visibility", "--backend", "xpu", "--sim",
                   "xpu:2x2,cuda:4", "--config=my file.toml"}),
@@ -68,7 +68,7 @@ RerunCommand again_of(std::vector<std::string> command_line, const std::vector<s
   return rerun_of(resolved_of({plan}), ids);
 }
 
-TEST(RerunCommand, OfTheWholeRunKeepsItsSelection) {
+TEST(RerunCommand, RerunOfWholeRunKeepsSelection) {
   const RerunCommand again = again_of(
       {"proctor", "run", "--filter", "A*", "--label=l", "--min-executed", "3", "--deadline", "5m"}, {});
   EXPECT_THAT(again.words,
@@ -76,7 +76,7 @@ TEST(RerunCommand, OfTheWholeRunKeepsItsSelection) {
   EXPECT_THAT(again.left_out, ElementsAre("--deadline 5m"));
 }
 
-TEST(RerunCommand, TellsWhatItLeavesOut) {
+TEST(RerunCommand, ListsOmittedOptions) {
   const std::vector<std::string> ids = {"memory.xpu/A.B"};
   EXPECT_THAT(
       again_of({"proctor", "run", "--shard=1/2", "--deadline", "5m", "--min-executed=1"}, ids).left_out,
@@ -118,7 +118,7 @@ std::string words_of(const ResolvedRun& run, const std::vector<std::string>& ids
   return joined(rerun_of(run, ids, on).words);
 }
 
-TEST(RerunCommand, TakesTheDevicesOfTheCase) {
+TEST(RerunCommand, SelectsDevicesOfCase) {
   EXPECT_EQ(words_of(model_on({{"xpu:b"}}), {"s/0"}), "proctor run --devices xpu:b --case s/0");
   EXPECT_EQ(words_of(model_on({{"xpu:b", "xpu:b", "xpu:a"}}), {"s/0"}),
             "proctor run --devices xpu:b,xpu:a --case s/0")
@@ -132,13 +132,13 @@ TEST(RerunCommand, TakesTheDevicesOfTheCase) {
             "proctor run --each-device --case s/0");
 }
 
-TEST(RerunCommand, TakesAnyDeviceIfAskedTo) {
+TEST(RerunCommand, AllowsAnyDeviceOnRequest) {
   const ResolvedRun run = model_on({{"xpu:b"}}, {"proctor", "run", "--devices", "xpu:b"});
   EXPECT_EQ(words_of(run, {"s/0"}, RerunOn::kAny), "proctor run --case s/0");
   EXPECT_EQ(words_of(run, {"s/0"}, RerunOn::kOfRun), "proctor run --devices xpu:b --case s/0");
 }
 
-TEST(RerunCommand, NamesNoDeviceWhereASimulationHasNoOther) {
+TEST(RerunCommand, OmitsSingleSimulatedDevice) {
   RunPlanned plan = plan_of({planned("s/a")});
   plan.command_line = {"proctor", "run", "--sim", "xpu:1x1"};
   plan.sim = SimInfo{"xpu:1x1", "simgpu"};
@@ -151,7 +151,7 @@ TEST(RerunCommand, NamesNoDeviceWhereASimulationHasNoOther) {
 
 // ---- The caller's variables ----
 
-TEST(RerunCommand, TakesTheCallersVariablesAlong) {
+TEST(RerunCommand, KeepsEnvironmentOfCaller) {
   RunPlanned plan = plan_of({planned("s/a")});
   plan.cases[0].suite = "s";
   plan.command_line = {"proctor", "run"};
@@ -167,18 +167,18 @@ TEST(RerunCommand, TakesTheCallersVariablesAlong) {
 }
 
 // What is tested then is what is there then.
-TEST(RerunCommand, DoesNotSayWhatWasTested) {
+TEST(RerunCommand, OmitsSubject) {
   EXPECT_EQ(command_of({"proctor", "run", "--subject", "commit=a", "--subject=dirty=true", "memory"}),
             "proctor run memory --case memory.xpu/A.B");
 }
 
-TEST(RerunCommand, LeavesTheCommandOfAnAdHocSuiteAlone) {
+TEST(RerunCommand, KeepsCommandOfAdHocSuite) {
   EXPECT_EQ(
       command_of({"proctor", "run", "--repeat", "2", "--", "./my test", "--filter", "x", "--"}, "my/A's [b]"),
       "proctor run --repeat 2 --case 'my/A'\\''s [b]' -- './my test' --filter x --");
 }
 
-TEST(RerunCommand, TakesTheFaultsOfTheSimulatedDevicesAlong) {
+TEST(RerunCommand, KeepsSimulatedFaults) {
   RunPlanned plan = plan_of({planned("memory.xpu/A.B")});
   plan.command_line = {"proctor", "run", "memory", "--sim", "xpu:2x2"};
   plan.stack.emplace_back(kSimFaultsEntry, "memory.corrupt_copy:at=17;copy.short");
@@ -189,12 +189,12 @@ TEST(RerunCommand, TakesTheFaultsOfTheSimulatedDevicesAlong) {
       "memory.xpu/A.B");
 }
 
-TEST(RerunCommand, AnotherSubcommandBecomesRun) {
+TEST(RerunCommand, ReplacesOtherSubcommandsWithRun) {
   EXPECT_EQ(command_of({"proctor", "rerun", "out/latest"}), "proctor run memory --case memory.xpu/A.B");
   EXPECT_EQ(command_of({}), "proctor run memory --case memory.xpu/A.B");
 }
 
-TEST(RerunCommand, OfExecIsTheSameWithoutItsReports) {
+TEST(RerunCommand, RerunOfExecOmitsReportOptions) {
   RunPlanned plan = plan_of({planned("pytest/pytest", "command")});
   plan.exec = true;
   plan.command_line = {"proctor",    "exec", "--gpus", "1",      "--out", "here", "--junit=x.xml",
@@ -203,7 +203,7 @@ TEST(RerunCommand, OfExecIsTheSameWithoutItsReports) {
   EXPECT_EQ(run.cases[0].rerun_command(), "proctor exec --gpus 1 --deadline 5m -- pytest --out mine");
 }
 
-TEST(RerunCommand, LeavesOutWhatIsOnlyShown) {
+TEST(RerunCommand, OmitsConsoleOptions) {
   RunPlanned plan = plan_of({planned("s/a")});
   plan.command_line = {"proctor", "run",     "-q",    "--show-output", "all",    "--durations=3",
                        "-v",      "--color", "never", "--sim",         "xpu:1x1"};
@@ -211,7 +211,7 @@ TEST(RerunCommand, LeavesOutWhatIsOnlyShown) {
   EXPECT_EQ(run.cases[0].rerun_command(), "proctor run --sim xpu:1x1 --case s/a");
 }
 
-TEST(RerunCommand, KeepsTheBytesOfItsWords) {
+TEST(RerunCommand, KeepsNonUtf8Arguments) {
   RunPlanned plan = plan_of({planned("s/a")});
   plan.command_line = {"proctor", "run", "--env", "A=\xff'\\ \x01", "--", "caf\xc3\xa9", "\x1b[31mred"};
   plan.narrowed =
@@ -232,7 +232,7 @@ TEST(RerunCommand, KeepsTheBytesOfItsWords) {
 }
 
 // Alone it passes.
-TEST(RerunCommand, OfACaseThatDependsOnOthersNamesBisect) {
+TEST(RerunCommand, OrderDependentCaseUsesBisect) {
   RunPlanned plan = plan_of({planned("s/a"), planned("s/it's"), planned("s/c")});
   plan.run_id = "20260101T000000Z-000000";
   std::vector<Event> events = {plan};
@@ -250,7 +250,7 @@ TEST(RerunCommand, OfACaseThatDependsOnOthersNamesBisect) {
 }
 
 // Of many cases as of each.
-TEST(RerunCommand, IsMadeOnceForASuite) {
+TEST(RerunCommand, CachedSuiteCommandMatchesCaseCommand) {
   RunPlanned plan = plan_of({planned("m/a"), planned("m/it's [b]"), planned("s/a"), planned("s/m/a"),
                              planned("m/\x1b[31mred"), planned("t/\xff"), planned("t/a")});
   plan.cases[2].suite = plan.cases[3].suite = "s";
@@ -268,7 +268,7 @@ TEST(RerunCommand, IsMadeOnceForASuite) {
   }
 }
 
-TEST(SharedProcess, HasTheCasesThatBeganInItBefore) {
+TEST(SharedProcess, ListsEarlierCasesOfProcess) {
   std::vector<Event> events = {
       plan_of({planned("s/c"), planned("s/a"), planned("s/b"), planned("s/later"), planned("s/alone")})};
   const auto add = [&](const std::string& id, const std::string& log, std::int64_t at_ms, Outcome outcome) {

@@ -18,7 +18,7 @@ std::string as_json(const TelemetryInfo& telemetry, const std::vector<Environmen
   return to_json_line(start) + to_json_line(end);
 }
 
-TEST(PackedTest, TelemetryAndVariablesComeBackAsTheyWere) {
+TEST(PackedTest, TelemetryAndVariablesRoundTrip) {
   TelemetryInfo telemetry;
   telemetry.host = {{"cpu_time", "s", "cgroup", 1, {}, {}, {}, {}, -0.003, {}, ""},
                     {"all",
@@ -45,14 +45,14 @@ TEST(PackedTest, TelemetryAndVariablesComeBackAsTheyWere) {
             as_json(telemetry, environment));
 }
 
-TEST(PackedTest, NothingTakesNoRoom) {
+TEST(PackedTest, EmptyValuesTakeNoBytes) {
   PackedWords words;
   EXPECT_THAT(pack(TelemetryInfo{}, words), IsEmpty());
   EXPECT_THAT(pack(std::vector<EnvironmentVariable>{}, words), IsEmpty());
   EXPECT_THAT(unpack_environment("", words), IsEmpty());
 }
 
-TEST(PackedTest, RepeatedWordsAreKeptOnce) {
+TEST(PackedTest, RepeatedStringsAreStoredOnce) {
   PackedWords words;
   const std::vector<EnvironmentVariable> environment = {{"NAME", std::string(1000, 'x'), "proctor"}};
   EXPECT_EQ(pack(environment, words), pack(environment, words));

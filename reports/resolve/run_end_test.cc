@@ -95,7 +95,7 @@ ResolvedRun model_with(const std::vector<Ending>& endings, const Circumstances& 
   return resolved_of(events);
 }
 
-TEST(ExitCode, ThatThereIsNoDeviceMayBeAllowed) {
+TEST(ExitCode, AllowNoDeviceAcceptsMissingDevice) {
   for (const bool allowed : {false, true}) {
     for (const int min_executed : {0, 1}) {
       RunPlanned plan = plan_of({planned("s/a")});
@@ -116,7 +116,7 @@ bool is_green_in_junit(const ResolvedRun& run) {
   return junit_run(run).find(R"(failures="0" errors="0">)") < 300;
 }
 
-TEST(ExitCode, AgreesWithTheTableAndWithJunitForAllRunsOfUpToTwoCases) {
+TEST(ExitCode, AgreesWithTableAndJunit) {
   std::vector<std::vector<Ending>> runs = {{}};
   for (const Ending& a : kEndings) {
     runs.push_back({a});
@@ -200,7 +200,7 @@ TEST(ExitCode, SkipsWithoutADeviceAreIncomplete) {
   }
 }
 
-TEST(ExitCode, AStackOrAJournalThatChangedIsTheMachines) {
+TEST(ExitCode, ChangedStackOrJournalIsMachineError) {
   for (const WarningCode changed : {WarningCode::kStackChanged, WarningCode::kJournalChanged}) {
     const auto code = [&](Outcome outcome) {
       return resolved_of({plan_of({planned("s/0")}), started("s/0"), ended("s/0", {outcome, ""}),
@@ -212,7 +212,7 @@ TEST(ExitCode, AStackOrAJournalThatChangedIsTheMachines) {
   }
 }
 
-TEST(ExitCode, EveryOutcomeIsInTheTable) {
+TEST(ExitCode, TableHasEveryOutcome) {
   for (const Outcome outcome : kAllOutcomes) {
     EXPECT_TRUE(std::any_of(std::begin(kEndings), std::end(kEndings), [outcome](const Ending& e) {
       return e.outcome == outcome;
@@ -243,7 +243,7 @@ int code_with_marks(std::size_t flaky, std::size_t of, bool passes, int budget, 
   return run_with_marks(flaky, of, passes, budget, mark).exit_code;
 }
 
-TEST(ExitCode, AFlakyCaseIsRedUnlessThePolicyHasABudgetForIt) {
+TEST(ExitCode, FlakyCaseFailsRunUnlessAllowed) {
   EXPECT_EQ(code_with_marks(1, 100, false, 100), 1);
   EXPECT_EQ(code_with_marks(2, 100, true, 2), 0);
   EXPECT_EQ(code_with_marks(3, 100, true, 2), 1);
@@ -253,7 +253,7 @@ TEST(ExitCode, AFlakyCaseIsRedUnlessThePolicyHasABudgetForIt) {
   EXPECT_EQ(code_with_marks(0, 10, false, 0), 0);
 }
 
-TEST(ExitCode, TheOptionThatAllowsFlakyCasesIsTheLeastThatDoes) {
+TEST(ExitCode, SuggestsSmallestSufficientFlakyOption) {
   for (const auto& [count, of, passes] : {std::tuple<std::size_t, std::size_t, bool>{1, 4, false},
                                           {1, 4, true},
                                           {3, 4, false},
@@ -269,17 +269,17 @@ TEST(ExitCode, TheOptionThatAllowsFlakyCasesIsTheLeastThatDoes) {
   }
 }
 
-TEST(ExitCode, ASuspectDeviceIsTheMachines) {
+TEST(ExitCode, SuspectDeviceIsMachineError) {
   EXPECT_EQ(code_with_marks(1, 10, false, 0, Mark::kDeviceSuspect), 75);
 }
 
-TEST(ExitCode, AKilledRunnerLeavesAnIncompleteRun) {
+TEST(ExitCode, KilledRunnerLeavesIncompleteRun) {
   EXPECT_EQ(resolved_of({plan_of({planned("s/a")}), started("s/a")}).exit_code, 3);
   EXPECT_EQ(resolved_of({}).exit_code, 3);
 }
 
 // Also where it was killed after its last case, while it wrote what it had still to say: in every format.
-TEST(ExitCode, ARunWithoutAnEndIsIncompleteWhateverItsCasesSay) {
+TEST(ExitCode, RunWithoutEndRecordIsIncomplete) {
   std::vector<Event> good = {plan_of({planned("s/a")}), started("s/a"), ended("s/a", {Outcome::kPass, ""}),
                              concluded("s/a", {Outcome::kPass, ""})};
   ResolvedRun run = resolved_of(good);
@@ -294,7 +294,7 @@ TEST(ExitCode, ARunWithoutAnEndIsIncompleteWhateverItsCasesSay) {
   EXPECT_TRUE(is_green_in_junit(run));
 }
 
-TEST(ExitCode, AShellSeesTheSignal) {
+TEST(ExitCode, ShellExitCodeHasSignal) {
   EXPECT_EQ(model_with({kEndings[0]}, {}).shell_exit_code, 0);
   const std::vector<Event> at_deadline = {StopRequested{0, StopCause::kDeadline, 1}};
   EXPECT_EQ(model_with({kEndings[0]}, {}, at_deadline).shell_exit_code, 0);
@@ -371,7 +371,7 @@ TEST(ExecEnd, AgreesWithTheTable) {
   }
 }
 
-TEST(ExecEnd, NothingThatWasEndedByUsEndedByItself) {
+TEST(ExecEnd, ForcedEndIsNotOwnEnd) {
   for (const Row& row : kRows) {
     const bool own = (row.verdict.outcome == Outcome::kPass || row.verdict.outcome == Outcome::kFail) &&
                      row.verdict.reason != Reason::kNotReady;  // there the code is ours
@@ -379,13 +379,13 @@ TEST(ExecEnd, NothingThatWasEndedByUsEndedByItself) {
   }
 }
 
-TEST(ExecEnd, WhatCannotBeKilledIsTheMachines) {
+TEST(ExecEnd, UnkillableCommandIsMachineError) {
   AttemptEnded end = ended(kCommand, {Outcome::kTimeout, ""});
   end.termination.unreapable = true;
   EXPECT_EQ(resolved_of({exec_plan(), started(kCommand), end}).shell_exit_code, 75);
 }
 
-TEST(ExecEnd, OutputThatDidNotArriveIsNoSuccess) {
+TEST(ExecEnd, LostOutputIsFailure) {
   const Warning lost{WarningCode::kOutputNotPassed, "No space left on device"};
   AttemptEnded end = ended(kCommand, {Outcome::kPass, ""});
   end.exit_code = 0;
@@ -394,7 +394,7 @@ TEST(ExecEnd, OutputThatDidNotArriveIsNoSuccess) {
   EXPECT_EQ(resolved_of({exec_plan(), started(kCommand), lost, end}).shell_exit_code, 5);
 }
 
-TEST(ExecEnd, AStackOrAJournalThatChangedIsNoSuccess) {
+TEST(ExecEnd, ChangedStackOrJournalIsFailure) {
   for (const WarningCode code : {WarningCode::kStackChanged, WarningCode::kJournalChanged}) {
     const Warning changed{code, "kmd.nvidia: 580.65.06, then 580.95.05"};
     AttemptEnded end = ended(kCommand, {Outcome::kPass, ""});
@@ -405,7 +405,7 @@ TEST(ExecEnd, AStackOrAJournalThatChangedIsNoSuccess) {
   }
 }
 
-TEST(ExecEnd, WithoutAnEnd) {
+TEST(ExecEnd, CommandWithoutEndHasErrorCode) {
   EXPECT_EQ(resolved_of({exec_plan()}).shell_exit_code, 75) << "no device, never started";
   EXPECT_EQ(resolved_of({exec_plan(), started(kCommand)}).shell_exit_code, 125) << "the runner was killed";
   EXPECT_EQ(resolved_of({exec_plan(), StopRequested{SIGHUP, StopCause::kSignal, 1}}).shell_exit_code, 129);

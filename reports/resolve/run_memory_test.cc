@@ -13,7 +13,7 @@ namespace {
 
 using namespace testing_support;
 
-TEST(RunMemory, ResolvesWhatHappenedAndWhatFollows) {
+TEST(RunMemory, ResolvesSameAsCompleteJournal) {
   std::vector<Event> events = rich_journal();
   RunMemory memory;
   for (const Event& event : events) memory.on(event);
@@ -25,7 +25,7 @@ TEST(RunMemory, ResolvesWhatHappenedAndWhatFollows) {
   EXPECT_EQ(report_json(memory.resolve()), report_json(resolved_of(events)));
 }
 
-TEST(RunMemory, ALateRecordChangesTheExitCode) {
+TEST(RunMemory, LateRecordChangesExitCode) {
   RunMemory memory;
   memory.on(plan_of({planned("s/a")}));
   memory.on(ended("s/a", {Outcome::kPass, ""}));
@@ -67,7 +67,7 @@ void pass(RunMemory& memory, int number, std::mt19937& random) {
   memory.on(concluded(id, {Outcome::kPass, ""}));
 }
 
-TEST(RunMemory, ACaseThatPassedTakes300BytesAtMost) {
+TEST(RunMemory, PassedCaseTakesAtMost300Bytes) {
   for (const int cases : {1'000, 10'000}) {
     std::mt19937 random(1);
     RunMemory memory;

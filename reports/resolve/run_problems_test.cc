@@ -34,13 +34,13 @@ bool junit_is_green(const ResolvedRun& run) {
   return junit_run(run).find(R"(failures="0" errors="0">)") < 300;
 }
 
-TEST(RunProblems, AGoodRunHasNone) {
+TEST(RunProblems, GreenRunHasNoProblems) {
   EXPECT_THAT(names_of(good_run({})), IsEmpty());
   EXPECT_TRUE(junit_is_green(good_run({})));
   EXPECT_THAT(junit_run(good_run({})), Not(HasSubstr("proctor.run\"")));
 }
 
-TEST(RunProblems, WhatIsNoCaseIsRedInEveryFile) {
+TEST(RunProblems, RunProblemsFailEveryReport) {
   RunPlanned more = plan_of({planned("s/a")});
   more.rules.min_executed = 2;
   RunPlanned none = plan_of({planned("s/a")});
@@ -97,7 +97,7 @@ TEST(RunProblems, NamesSkipsWithoutADevice) {
   EXPECT_FALSE(junit_is_green(run));
 }
 
-TEST(RunProblems, ASuspectDeviceIsNamedWithItsCase) {
+TEST(RunProblems, NamesSuspectDeviceWithCase) {
   auto elsewhere = started("s/a", 2);
   elsewhere.devices = {"xpu:1"};
   const ResolvedRun run = resolved_of(
@@ -109,7 +109,7 @@ TEST(RunProblems, ASuspectDeviceIsNamedWithItsCase) {
               HasSubstr("s/a: fail · exit code 1 on xpu:0000:03:00.0, which was found unhealthy"));
 }
 
-TEST(RunProblems, AFileWithoutARunIsRed) {
+TEST(RunProblems, JunitWithoutRunIsError) {
   const std::string text = junit_without_run("it is <refused>");
   EXPECT_THAT(text, HasSubstr(R"(errors="1")"));
   EXPECT_THAT(text, HasSubstr("it is &lt;refused&gt;"));

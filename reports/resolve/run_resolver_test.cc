@@ -30,7 +30,7 @@ Verdict verdict_after(std::vector<Event> events, int repeat = 1, bool strict = f
 }
 
 // Of a process that another case ended.
-TEST(ResolvedRun, AnUnprovenAttemptIsNoBadAttemptOfItsCase) {
+TEST(ResolvedRun, UnprovenAttemptDoesNotCount) {
   AttemptEnded none = ended("s/a", {Outcome::kError, Reason::kNoResult});
   none.marks = {Mark::kUnproven};
   const ResolvedRun run = resolved_of({plan_of({planned("s/a")}), started("s/a"), none, started("s/a", 2),
@@ -43,7 +43,7 @@ TEST(ResolvedRun, AnUnprovenAttemptIsNoBadAttemptOfItsCase) {
   EXPECT_EQ(first_bad_attempt(test), nullptr);
 }
 
-TEST(ResolvedRun, OutcomeOfEveryKindOfEnd) {
+TEST(ResolvedRun, ResolvesEveryKindOfEnd) {
   EXPECT_EQ(verdict_after({}), kInterrupted);
   EXPECT_EQ(verdict_after({started("s/a")}), kInterrupted);
   EXPECT_EQ(verdict_after({started("s/a"), ended("s/a", kFail)}), kFail);
@@ -54,14 +54,14 @@ TEST(ResolvedRun, OutcomeOfEveryKindOfEnd) {
             (Verdict{Outcome::kNotrun, Reason::kBudget}));
 }
 
-TEST(ResolvedRun, ARetryThatWasCutShortDecidesNothing) {
+TEST(ResolvedRun, InterruptedRetryLeavesCaseInterrupted) {
   EXPECT_EQ(verdict_after({started("s/a", 1), ended("s/a", kFail, 1), started("s/a", 2)}), kInterrupted);
   EXPECT_EQ(
       verdict_after({started("s/a", 1), ended("s/a", kFail, 1), started("s/a", 2), ended("s/a", kPass, 2)}),
       kPass);
 }
 
-TEST(ResolvedRun, RepeatsThatWereCutShort) {
+TEST(ResolvedRun, InterruptedRepeatKeepsEarlierFailure) {
   const auto first = [](Verdict verdict) {
     return std::vector<Event>{started("s/a", 1, 1), ended("s/a", std::move(verdict), 1, 1)};
   };
@@ -77,7 +77,7 @@ TEST(ResolvedRun, RepeatsThatWereCutShort) {
   EXPECT_EQ(verdict_after(events, 2), kPass);
 }
 
-TEST(ResolvedRun, WhatWasNeverStartedSaysWhy) {
+TEST(ResolvedRun, UnstartedCaseHasReasonOfStop) {
   const auto why = [](int signal, const StopWord& cause) {
     return verdict_after({StopRequested{signal, cause, 1}}).reason.text();
   };
@@ -112,7 +112,7 @@ TEST(ResolvedRun, StrictTurnsWarnIntoFail) {
             Outcome::kCrash);
 }
 
-TEST(ResolvedRun, AnAttemptOnASickDeviceDecidesNothing) {
+TEST(ResolvedRun, AttemptOnUnhealthyDeviceDoesNotCount) {
   const AttemptSuspected sick{"s/a", 1, 1, "xpu:0000:03:00.0", "wrong bytes"};
   const std::vector<Event> bad = {started("s/a"), ended("s/a", kFail), sick};
   EXPECT_EQ(verdict_after(bad), (Verdict{Outcome::kNotrun, Reason::kDeviceUnhealthy}));
@@ -133,7 +133,7 @@ TEST(ResolvedRun, AnAttemptOnASickDeviceDecidesNothing) {
   EXPECT_TRUE(is_suspect(run.cases[0].attempts[0]));
 }
 
-TEST(ResolvedRun, MarksAreSortedAndOnce) {
+TEST(ResolvedRun, MarksAreSortedAndUnique) {
   AttemptEnded end = ended("s/a", kPass);
   end.marks = {Mark::kWarn, Mark::kLeaky, Mark::kUnproven};  // the last one is no mark of a case
   const ResolvedRun run =
@@ -141,7 +141,7 @@ TEST(ResolvedRun, MarksAreSortedAndOnce) {
   EXPECT_THAT(run.cases[0].marks, ElementsAre(Mark::kFlaky, Mark::kLeaky, Mark::kWarn));
 }
 
-TEST(ResolvedRun, AnAttemptAloneCountsInPlaceOfThoseInSharedProcesses) {
+TEST(ResolvedRun, IsolatedAttemptReplacesSharedAttempts) {
   const auto attempt = [](int number, bool shared, int repeat = 1) {
     AttemptStarted start = started("s/a", number, repeat);
     start.shared = shared;
@@ -154,7 +154,7 @@ TEST(ResolvedRun, AnAttemptAloneCountsInPlaceOfThoseInSharedProcesses) {
   EXPECT_THAT(confirmed, ElementsAre(true, false, false, true)) << "the third is of another repeat";
 }
 
-TEST(ResolvedRun, RecordsThatDoNotBelongAreWarnings) {
+TEST(ResolvedRun, UnexpectedRecordsAreWarnings) {
   const ResolvedRun run =
       resolved_of({plan_of({planned("s/a"), planned("s/a")}), started("s/b"), ended("s/b", kPass),
                    concluded("s/b", kPass), plan_of({planned("s/c")})});
@@ -164,13 +164,13 @@ TEST(ResolvedRun, RecordsThatDoNotBelongAreWarnings) {
   EXPECT_EQ(run.find("s/c"), nullptr);
 }
 
-TEST(ResolvedRun, AnEndWithoutAStartIsAnAttempt) {
+TEST(ResolvedRun, EndWithoutStartIsAttempt) {
   const ResolvedRun run = resolved_of({plan_of({planned("s/a")}), ended("s/a", kFail)});
   ASSERT_EQ(run.cases[0].attempts.size(), 1u);
   EXPECT_EQ(run.cases[0].attempts[0].start.at_ms, 100);
 }
 
-TEST(ResolvedRun, KeepsOutputOfBadAttemptsOnlyAndOnlySoMuch) {
+TEST(ResolvedRun, KeepsLimitedOutputOfFailedAttempts) {
   std::vector<PlannedCase> cases;
   std::vector<Event> events = {Event{}};
   for (int i = 0; i < 600; ++i) {
@@ -188,7 +188,7 @@ TEST(ResolvedRun, KeepsOutputOfBadAttemptsOnlyAndOnlySoMuch) {
   EXPECT_EQ(kept, 16u * 1024 * 1024);
 }
 
-TEST(ResolvedRun, ACaseHasTheCoreOfItsLastCrash) {
+TEST(ResolvedRun, KeepsCoreOfLastCrash) {
   std::vector<Event> events = {plan_of({planned("a/x"), planned("a/y")})};
   const auto crash = [&](const std::string& id, int attempt) {
     AttemptEnded end = ended(id, {Outcome::kCrash, {Reason::kSignal, 11}}, attempt);
@@ -209,7 +209,7 @@ TEST(ResolvedRun, ACaseHasTheCoreOfItsLastCrash) {
   EXPECT_THAT(cores, testing::ElementsAre("", "a/x2.core", "", "a/y1.core"));
 }
 
-TEST(RunResolver, ResolvesAgainWhatHappenedSince) {
+TEST(RunResolver, ResolvesAgainAfterNewEvents) {
   RunResolver resolver;
   resolver.on(plan_of({planned("s/a")}));
   resolver.on(started("s/a"));
@@ -224,12 +224,12 @@ TEST(RunResolver, ResolvesAgainWhatHappenedSince) {
   EXPECT_TRUE(resolver.resolve().causes.empty());
 }
 
-TEST(ResolvedRun, ThatWasNeverResolvedIsNotGreen) {
+TEST(ResolvedRun, DefaultRunIsNotGreen) {
   EXPECT_EQ(ResolvedRun().exit_code, 3);
   EXPECT_EQ(ResolvedRun().shell_exit_code, 3);
 }
 
-TEST(ResolvedRun, SimulatedIsWhatDidNotRunOnHardware) {
+TEST(ResolvedRun, CasesWithoutHardwareAreSimulated) {
   RunPlanned plan = plan_of({planned("s/a"), planned("s/b"), planned("s/c")});
   plan.devices.push_back({"xpu-sim:0", "xpu", "Card", true});
   AttemptStarted on_sim = started("s/b");
@@ -253,7 +253,7 @@ std::string with_last(const std::string& text, const Event& event) {
   return text + line;
 }
 
-TEST(LoadJournal, ATornLastLineIsIgnoredAndATornMiddleLineIsAWarning) {
+TEST(LoadJournal, WarnsAboutTornMiddleLineOnly) {
   TempDir dir;
   const auto path = dir.path() / "journal.jsonl";
   const std::vector<Event> events = {plan_of({planned("s/a"), planned("s/b")}), started("s/a"),
@@ -276,7 +276,7 @@ TEST(LoadJournal, ATornLastLineIsIgnoredAndATornMiddleLineIsAWarning) {
   EXPECT_EQ((*run->find("s/b")).verdict, kPass) << "a whole last line counts, newline or not";
 }
 
-TEST(LoadJournal, ManyTornLinesAreNotManyWarnings) {
+TEST(LoadJournal, LimitsWarningsAboutTornLines) {
   TempDir dir;
   const auto path = dir.path() / "journal.jsonl";
   std::string text = journal_text({plan_of({planned("s/a")})});
@@ -290,7 +290,7 @@ TEST(LoadJournal, ManyTornLinesAreNotManyWarnings) {
   EXPECT_EQ((*run->find("s/a")).verdict, kPass);
 }
 
-TEST(LoadJournal, ErrorsNameTheFile) {
+TEST(LoadJournal, ErrorNamesFile) {
   TempDir dir;
   const auto missing = load_journal(dir.path() / "journal.jsonl");
   ASSERT_FALSE(missing);
@@ -303,7 +303,7 @@ TEST(LoadJournal, ErrorsNameTheFile) {
   EXPECT_FALSE(load_journal(dir.path() / "journal.jsonl"));
 }
 
-TEST(LoadJournal, OneOfANewerVersionIsRefusedByName) {
+TEST(LoadJournal, RefusesNewerVersion) {
   TempDir dir;
   std::string text = journal_text({plan_of({planned("s/a")}), started("s/a")});
   text.replace(text.find("\"v\":1"), 5, "\"v\":2");
@@ -315,7 +315,7 @@ TEST(LoadJournal, OneOfANewerVersionIsRefusedByName) {
   EXPECT_THAT(newer.error().what, HasSubstr("version 2"));
 }
 
-TEST(LoadJournal, SaysTheSameAsTheLiveModel) {
+TEST(LoadJournal, MatchesLiveRun) {
   TempDir dir;
   write_file(dir.path() / "j", journal_text(rich_journal()));
   const auto loaded = load_journal(dir.path() / "j");
@@ -365,12 +365,12 @@ class ChangedJournal : public testing::Test {
   const std::filesystem::path path_ = scratch_ / "journal.jsonl";
 };
 
-TEST_F(ChangedJournal, WhatWasWrittenHasNoComplaint) {
+TEST_F(ChangedJournal, UnchangedJournalIsAccepted) {
   EXPECT_EQ(complaint(joined(lines_)), "");
   EXPECT_EQ(complaint(joined(lines_), true), "");
 }
 
-TEST_F(ChangedJournal, ARecordThatSaysSomethingElseIsNamed) {
+TEST_F(ChangedJournal, ErrorNamesLineOfChangedRecord) {
   auto lines = lines_;
   for (auto& line : lines) {
     for (auto at = line.find("\"fail\""); at != line.npos; at = line.find("\"fail\""))
@@ -379,7 +379,7 @@ TEST_F(ChangedJournal, ARecordThatSaysSomethingElseIsNamed) {
   EXPECT_THAT(complaint(joined(lines)), testing::HasSubstr("line 3 does not fit"));
 }
 
-TEST_F(ChangedJournal, ARecordThatIsTakenOutOrPutInIsNamed) {
+TEST_F(ChangedJournal, RemovedOrInsertedRecordIsDetected) {
   for (std::size_t i = 0; i + 1 < lines_.size(); ++i) {
     auto without = lines_;
     without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
@@ -397,7 +397,7 @@ TEST_F(ChangedJournal, ARecordThatIsTakenOutOrPutInIsNamed) {
   }
 }
 
-TEST_F(ChangedJournal, ItsEndIsKnownOnlyToItsRunner) {
+TEST_F(ChangedJournal, SealDetectsTruncatedOrExtendedJournal) {
   auto shorter = lines_;
   shorter.pop_back();
   EXPECT_EQ(complaint(joined(shorter)), "") << "a runner that was killed leaves the same";
@@ -408,21 +408,21 @@ TEST_F(ChangedJournal, ItsEndIsKnownOnlyToItsRunner) {
       testing::HasSubstr("more than its runner wrote"));
 }
 
-TEST_F(ChangedJournal, WithoutAnyDigest) {
+TEST_F(ChangedJournal, JournalWithoutDigestsIsRejected) {
   const std::string text = to_json_line(plan_of({planned(id_)})) + "\n" +
                            to_json_line(concluded(id_, {Outcome::kFail, {Reason::kExit, 1}})) + "\n";
   EXPECT_THAT(complaint(text), testing::HasSubstr("none of its records has a digest"));
 }
 
 // Another run's directory may have taken the place of the one that the seal is about.
-TEST_F(ChangedJournal, TheSealOfAnotherRunSaysNothing) {
+TEST_F(ChangedJournal, SealOfOtherRunIsIgnored) {
   sealed_run_ = "another";
   auto shorter = lines_;
   shorter.pop_back();
   EXPECT_EQ(complaint(joined(shorter), true), "");
 }
 
-TEST_F(ChangedJournal, WhatAFullDiskLeftInItIsVouchedForByTheNextRecord) {
+TEST_F(ChangedJournal, NextRecordCoversPartialLine) {
   JournalChain chain;
   std::string text = chain.append(to_json_line(plan_of({planned(id_)})));
   const std::string part = "{\"v\":1,\"type\":\"att\n";

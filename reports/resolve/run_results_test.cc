@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST(RunResultsTest, EachCaseIsThereOnceWithTheVerdictOfTheModel) {
+TEST(RunResultsTest, HasVerdictOfEachCase) {
   const ResolvedRun run = resolved_of(rich_journal());
   const RunResults results = results_of(run);
   ASSERT_THAT(results.cases, SizeIs(run.cases.size()));
@@ -31,7 +31,7 @@ TEST(RunResultsTest, EachCaseIsThereOnceWithTheVerdictOfTheModel) {
   EXPECT_EQ(results.exit_code, run.shell_exit_code);
 }
 
-TEST(RunResultsTest, CasesThatEndedAlikeHaveOneCause) {
+TEST(RunResultsTest, EqualFailuresShareCause) {
   std::vector<Event> events = {plan_of({planned("a/one"), planned("a/two"), planned("a/three")})};
   for (const char* id : {"a/one", "a/two"}) {
     events.emplace_back(started(id));
@@ -48,7 +48,7 @@ TEST(RunResultsTest, CasesThatEndedAlikeHaveOneCause) {
   EXPECT_EQ(results.causes[0].text, "expected 4096 bytes");
 }
 
-TEST(RunResultsTest, TheWordsOfACaseAreItsOwn) {
+TEST(RunResultsTest, CasesOfOneCauseKeepTheirMessages) {
   std::vector<Event> events = {plan_of({planned("a/137"), planned("a/637")})};
   for (const char* number : {"137", "637"}) {
     AttemptEnded bad = ended(std::string("a/") + number, {Outcome::kFail, ""});
@@ -62,7 +62,7 @@ TEST(RunResultsTest, TheWordsOfACaseAreItsOwn) {
   EXPECT_EQ(words_of(results, results.cases[1]), "wrong at 637");
 }
 
-TEST(RunResultsTest, TheVariantIsTheSameWhicheverDeviceACaseGot) {
+TEST(RunResultsTest, VariantIsIndependentOfAssignedDevice) {
   const auto variants_with = [](const std::string& device) {
     RunPlanned plan = plan_of({planned("a/one")});
     plan.cases[0].backend = "cuda";
@@ -78,14 +78,14 @@ TEST(RunResultsTest, TheVariantIsTheSameWhicheverDeviceACaseGot) {
   EXPECT_EQ(variants_with("cuda:GPU-1")[0].device_model, "A + B");
 }
 
-TEST(RunResultsTest, ASimulatedResultIsOfAnotherVariant) {
+TEST(RunResultsTest, SimulationIsSeparateVariant) {
   RunPlanned plan = plan_of({planned("a/one")});
   const auto real = results_of(resolved_of({plan})).variants;
   plan.sim = SimInfo{"xpu:2x2", "simgpu"};
   EXPECT_NE(results_of(resolved_of({plan})).variants, real);
 }
 
-TEST(RunResultsTest, TheStackHasWhatDriversSayAndTheFaultsOfASimulation) {
+TEST(RunResultsTest, StackHasDriversAndSimulatedFaults) {
   RunPlanned plan = plan_of({planned("a/one")});
   plan.stack = {{"xpu.driver", "26.35"},
                 {"host.kernel", "6.1"},
@@ -106,7 +106,7 @@ TEST(RunResultsTest, TheStackHasWhatDriversSayAndTheFaultsOfASimulation) {
   EXPECT_THAT(names(), Contains("sim.faults copy.short"));
 }
 
-TEST(RunResultsTest, AJournalIsKnownByItsBytes) {
+TEST(RunResultsTest, JournalDigestIsSha256OfFile) {
   const TempDir directory;
   write_file(directory.path() / "journal.jsonl", "abc");
   const auto digest = journal_sha256(directory.path() / "journal.jsonl");
@@ -115,7 +115,7 @@ TEST(RunResultsTest, AJournalIsKnownByItsBytes) {
   EXPECT_FALSE(journal_sha256(directory.path() / "none"));
 }
 
-TEST(RunResultsTest, HasTheDevicesOfEachHost) {
+TEST(RunResultsTest, ListsDevicesPerHost) {
   RunPlanned plan = plan_of({planned("s/a"), planned("s/b")});
   plan.hostname = "gpu-01, gpu-02";
   plan.devices = {{"gpu-01/xpu:0", "xpu", "Card"}, {"xpu:1", "xpu", "Card"}};
@@ -158,7 +158,7 @@ class JournalDurationsTest : public testing::Test {
   TempDir directory_;
 };
 
-TEST_F(JournalDurationsTest, AreSumsOfTheAttemptsThatWereExecuted) {
+TEST_F(JournalDurationsTest, SumExecutedAttempts) {
   const std::vector<Event> events = {
       plan_of({planned("s/a"), planned("s/b"), planned("s/c"), planned("s/d")}),
       started("s/a"),
@@ -171,7 +171,7 @@ TEST_F(JournalDurationsTest, AreSumsOfTheAttemptsThatWereExecuted) {
 }
 
 // Such records leave empty members out.
-TEST_F(JournalDurationsTest, OfRepeatsAreThoseOfAllRepeats) {
+TEST_F(JournalDurationsTest, SumAllRepeats) {
   AttemptEnded pass = timed("s/a", 10);
   AttemptEnded hang = timed("s/b", 30, Outcome::kTimeout);
   pass.repeat = hang.repeat = 2;
@@ -180,7 +180,7 @@ TEST_F(JournalDurationsTest, OfRepeatsAreThoseOfAllRepeats) {
 }
 
 // Ids that need escapes, and output that looks like what is searched for.
-TEST_F(JournalDurationsTest, AreThoseOfTheRecordAndNotOfTextsInIt) {
+TEST_F(JournalDurationsTest, IgnoreRecordsInsideOutput) {
   const std::string id = "s/a \",\"exit_code\":\\ \n\xc3\xa9";
   AttemptEnded end = timed(id, 7);
   end.output.stdout_tail = R"({"v":1,"type":"attempt_ended","case":"s/x","duration_ms":9,"exit_code":0})"
@@ -189,14 +189,14 @@ TEST_F(JournalDurationsTest, AreThoseOfTheRecordAndNotOfTextsInIt) {
   EXPECT_THAT(durations(journal_text({end})), ElementsAre(Pair(id, 7.0)));
 }
 
-TEST_F(JournalDurationsTest, OfLinesLongerThanAPiece) {
+TEST_F(JournalDurationsTest, HandleLinesLongerThanBuffer) {
   AttemptEnded end = timed("s/a", 7);
   end.output.stdout_tail = std::string(std::size_t{3} << 20, 'x');
   EXPECT_THAT(durations(journal_text({end, timed("s/b", 8), end})),
               ElementsAre(Pair("s/a", 14.0), Pair("s/b", 8.0)));
 }
 
-TEST_F(JournalDurationsTest, OfATornJournalAreThoseBeforeTheTear) {
+TEST_F(JournalDurationsTest, ReadTornJournalUpToTear) {
   const std::string whole = journal_text({timed("s/a", 7), timed("s/b", 8)});
   for (std::size_t bytes = 0; bytes < whole.size(); bytes += 11) {
     const auto found = durations(whole.substr(0, bytes));
@@ -205,7 +205,7 @@ TEST_F(JournalDurationsTest, OfATornJournalAreThoseBeforeTheTear) {
   }
 }
 
-TEST_F(JournalDurationsTest, OfWhatIsNoJournalAreNone) {
+TEST_F(JournalDurationsTest, AreEmptyForInvalidJournal) {
   EXPECT_THAT(durations(std::string(5000, '\0')), IsEmpty());
   EXPECT_THAT(
       durations("{\"type\":\"attempt_ended\",\"case\":[[[\n\"type\":\"attempt_ended\",\"exit_code\":1\n"),

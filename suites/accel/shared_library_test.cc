@@ -19,7 +19,7 @@ struct Api {
 constexpr std::array kSymbols{symbol<&Api::cosine>("cos"), symbol<&Api::nothing>("cosine_of_nothing"),
                               symbol<&Api::sine>("sin")};
 
-TEST(SharedLibrary, FindsFunctionsUpToTheFirstOneThatIsMissing) {
+TEST(SharedLibrary, FindsFunctionsUntilFirstMissing) {
   const SharedLibrary library("libm.so.6");
   ASSERT_TRUE(library.loaded()) << library.error();
   EXPECT_THAT(library.path(), testing::EndsWith("/libm.so.6"));
@@ -34,7 +34,7 @@ TEST(SharedLibrary, FindsFunctionsUpToTheFirstOneThatIsMissing) {
   EXPECT_EQ(api.sine(0), 0);
 }
 
-TEST(SharedLibrary, SaysWhyItIsNotLoaded) {
+TEST(SharedLibrary, ReportsLoadError) {
   const SharedLibrary library("libnothing.so.1");
   EXPECT_FALSE(library.loaded());
   EXPECT_THAT(library.error(), testing::StartsWith("libnothing.so.1: cannot open shared object file"));
@@ -46,7 +46,7 @@ TEST(SharedLibrary, SaysWhyItIsNotLoaded) {
 namespace proctor::accel {
 namespace {
 
-TEST(LatchKeeper, OpensWhatStaysClosedAndReportsIt) {
+TEST(LatchKeeper, OpensAndReportsLatchLeftClosed) {
   std::uint32_t word = 0;
   LatchKeeper keeper(word, std::chrono::milliseconds(1));
   std::atomic_ref(word).wait(0);
@@ -54,7 +54,7 @@ TEST(LatchKeeper, OpensWhatStaysClosedAndReportsIt) {
   keeper.open();  // said once
 }
 
-TEST(LatchKeeper, ALatchThatIsOpenedInTimeIsNoFailure) {
+TEST(LatchKeeper, IgnoresLatchOpenedInTime) {
   std::uint32_t word = 0;
   {
     LatchKeeper keeper(word);

@@ -41,7 +41,7 @@ std::vector<std::string> uuids_of_all(World& world, const std::string& own) {
 
 }  // namespace
 
-PROCTOR_CHECK(Cards, EachRankHasOneOfItsOwn, "C32", kMasks, kGate, .faults = {"visibility.wrong_pci_address"},
+PROCTOR_CHECK(LeasedCard, EachRankSeesOnlyOwnCard, "C32", kMasks, kGate, .faults = {"visibility.wrong_pci_address"},
               .ranks = 4) {
   suite::step("given ranks that each have a card of their own");
   World world;

@@ -66,7 +66,7 @@ void join_together(FailingGroup& group) {
 
 }  // namespace
 
-PROCTOR_CHECK(Lost, NeverJoins, "C28", kConnect, kGate, .faults = {"collective.swallowed_error"},
+PROCTOR_CHECK(LostRank, JoinFailsIfRankIsAbsent, "C28", kConnect, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group;
   step("given a rank that does not join");
@@ -75,7 +75,7 @@ PROCTOR_CHECK(Lost, NeverJoins, "C28", kConnect, kGate, .faults = {"collective.s
   expect_failure("joining", group.join());
 }
 
-PROCTOR_CHECK(Lost, DiesBeforeItJoins, "C28", kConnect, kGate, .faults = {"collective.swallowed_error"},
+PROCTOR_CHECK(LostRank, JoinFailsIfRankIsKilled, "C28", kConnect, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group;
   step("given a rank that is killed before it joins");
@@ -85,7 +85,7 @@ PROCTOR_CHECK(Lost, DiesBeforeItJoins, "C28", kConnect, kGate, .faults = {"colle
 }
 
 // Killed by another thread while its own is somewhere in one of many operations.
-PROCTOR_CHECK(Lost, IsKilledInAnOperation, "C26", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
+PROCTOR_CHECK(LostRank, RunningOperationFailsAfterKill, "C26", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 4) {
   FailingGroup group;
   join_together(group);
@@ -101,7 +101,7 @@ PROCTOR_CHECK(Lost, IsKilledInAnOperation, "C26", kIoErrors, kGate, .faults = {"
   expect_failure("all_reduce", last_of_many(group));
 }
 
-PROCTOR_CHECK(Lost, IsKilledBetweenOperations, "C26", kIoErrors, kGate,
+PROCTOR_CHECK(LostRank, NextOperationFailsAfterKill, "C26", kIoErrors, kGate,
               .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 4) {
   FailingGroup group;
   expect_ok("joining", group.join());
@@ -114,7 +114,7 @@ PROCTOR_CHECK(Lost, IsKilledBetweenOperations, "C26", kIoErrors, kGate,
   expect_failure("all_reduce", last_of_many(group));
 }
 
-PROCTOR_CHECK(Lost, CrashesInAnOperation, "C26", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
+PROCTOR_CHECK(LostRank, RunningOperationFailsAfterCrash, "C26", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group;
   join_together(group);
@@ -128,7 +128,7 @@ PROCTOR_CHECK(Lost, CrashesInAnOperation, "C26", kIoErrors, kGate, .faults = {"c
   expect_failure("all_reduce", last_of_many(group));
 }
 
-PROCTOR_CHECK(Lost, IsStopped, "C27", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
+PROCTOR_CHECK(LostRank, OperationFailsIfRankIsStopped, "C27", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group;
   join_together(group);
@@ -142,8 +142,8 @@ PROCTOR_CHECK(Lost, IsStopped, "C27", kIoErrors, kGate, .faults = {"collective.s
 }
 
 // The path of the time limit itself: the rank lives, and comes only when the others have given up.
-PROCTOR_CHECK(Late, EndsTheOthersByTheirLimit, "C29", kIoErrors, kGate,
-              .faults = {"collective.swallowed_error", "collective.late_limit:api=all_reduce,us=14000000"},
+PROCTOR_CHECK(LateRank, OtherRanksFailAtTimeout, "C29", kIoErrors, kGate,
+              .faults = {"collective.swallowed_error", "collective.delay_failure:api=all_reduce,us=14000000"},
               .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group;
   need_feature(group.features().time_limit, "time_limit");
@@ -162,7 +162,7 @@ PROCTOR_CHECK(Late, EndsTheOthersByTheirLimit, "C29", kIoErrors, kGate,
       fmt::format("all_reduce ends by its limit of {} ms: it took {:.1f} s", kLimit.count(), waited.count()));
 }
 
-PROCTOR_CHECK(Late, SeesItselfLeftBehind, "C29", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
+PROCTOR_CHECK(LateRank, LateOperationFails, "C29", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 2) {
   FailingGroup group;
   need_feature(group.features().time_limit, "time_limit");
@@ -179,7 +179,7 @@ PROCTOR_CHECK(Late, SeesItselfLeftBehind, "C29", kIoErrors, kGate, .faults = {"c
   expect_failure("all_reduce", answer);
 }
 
-PROCTOR_CHECK(Disagree, AboutTheGroup, "C21", kConnect, kGate, .faults = {"collective.swallowed_error"},
+PROCTOR_CHECK(RankMismatch, JoinFailsIfGroupsDiffer, "C21", kConnect, kGate, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
   const bool other = rank_facts().rank == kLost;
   FailingGroup group(other ? "another" : "one");
@@ -190,7 +190,7 @@ PROCTOR_CHECK(Disagree, AboutTheGroup, "C21", kConnect, kGate, .faults = {"colle
 
 // One rank reduces half of what the others do. Gloo sees that a message is longer than what waits for it in a
 // thread of its own, where nobody can catch it: that rank ends by SIGABRT, and the others lose it.
-PROCTOR_CHECK(Disagree, AboutTheCount, "C21", kDisagree, kWarn, .faults = {"collective.swallowed_error"},
+PROCTOR_CHECK(RankMismatch, OperationFailsIfCountsDiffer, "C21", kDisagree, kWarn, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group;
   join_together(group);
@@ -202,7 +202,7 @@ PROCTOR_CHECK(Disagree, AboutTheCount, "C21", kDisagree, kWarn, .faults = {"coll
   expect_failure("all_reduce", answer);
 }
 
-PROCTOR_CHECK(Disagree, AboutTheOrder, "C21", kDisagree, kWarn, .faults = {"collective.swallowed_error"},
+PROCTOR_CHECK(RankMismatch, OperationFailsIfOrdersDiffer, "C21", kDisagree, kWarn, .faults = {"collective.swallowed_error"},
               .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group;
   join_together(group);
@@ -215,7 +215,7 @@ PROCTOR_CHECK(Disagree, AboutTheOrder, "C21", kDisagree, kWarn, .faults = {"coll
 
 // ---- abort ----
 
-PROCTOR_CHECK(Abort, EndsAnOperationThatWaits, "C25", "NCCL user guide, ncclCommAbort", kGate,
+PROCTOR_CHECK(Abort, WaitingOperationReturnsAborted, "C25", "NCCL user guide, ncclCommAbort", kGate,
               .faults = {"collective.abort_ignored"}, .devices = devices_of_a_rank(), .ranks = 2) {
   FailingGroup group;
   need_feature(group.features().abort, "abort");
@@ -251,13 +251,13 @@ void lose_a_rank_of_oneccl(const std::function<void()>& end) {
 }  // namespace
 
 // oneCCL waits, spinning, for whoever does not come (docs/reference/oneccl.md).
-PROCTOR_CHECK(OneCcl, NeverGoesOnWithoutTheKilled, "C26", kOfAllRanks, kGate,
-              .faults = {"collective.waits_no_longer"}, .devices = devices_of_a_rank(), .ranks = 2) {
+PROCTOR_CHECK(OneCcl, AllReduceNeverSucceedsAfterKill, "C26", kOfAllRanks, kGate,
+              .faults = {"collective.succeed_after_timeout"}, .devices = devices_of_a_rank(), .ranks = 2) {
   lose_a_rank_of_oneccl([] { die(SIGKILL); });
 }
 
-PROCTOR_CHECK(OneCcl, NeverGoesOnWithoutTheStopped, "C27", kOfAllRanks, kGate,
-              .faults = {"collective.waits_no_longer"}, .devices = devices_of_a_rank(), .ranks = 2) {
+PROCTOR_CHECK(OneCcl, AllReduceNeverSucceedsAfterStop, "C27", kOfAllRanks, kGate,
+              .faults = {"collective.succeed_after_timeout"}, .devices = devices_of_a_rank(), .ranks = 2) {
   lose_a_rank_of_oneccl([] {
     leave("ended");
     ::raise(SIGSTOP);
@@ -266,7 +266,7 @@ PROCTOR_CHECK(OneCcl, NeverGoesOnWithoutTheStopped, "C27", kOfAllRanks, kGate,
 
 // ---- what is left of a run that died ----
 
-PROCTOR_CHECK(Store, WhatACrashedRunLeftIsRefused, "C38", "Gloo, gloo/rendezvous/file_store.cc", kGate,
+PROCTOR_CHECK(Store, JoinFailsWithStaleKeys, "C38", "Gloo, gloo/rendezvous/file_store.cc", kGate,
               .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 2) {
   const RankFacts facts = rank_facts();
   FailingGroup group("crashed");  // before anybody waits: without the library all skip

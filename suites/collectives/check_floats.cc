@@ -58,7 +58,7 @@ std::vector<Type> floats_of(const World& world, Reduction reduction = Reduction:
 }  // namespace
 
 // |error| <= eps log2(n) / (1 - eps log2(n)) |expected|, where nothing cancels; a NaN is over every bound.
-PROCTOR_CHECK(Floats, SumsStayWithinTheirBound, "C04", kOneCclTests, kGate,
+PROCTOR_CHECK(FloatReduction, SumErrorIsWithinBound, "C04", kOneCclTests, kGate,
               .faults = {"collective.wrong_rounding:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
   World world;
@@ -88,7 +88,7 @@ PROCTOR_CHECK(Floats, SumsStayWithinTheirBound, "C04", kOneCclTests, kGate,
 
 // Five times the same: the same bits each time. (No library promises it of itself; training that is to be
 // repeated needs it of one and the same group.)
-PROCTOR_CHECK(Floats, RepeatBitForBit, "C13", "project rule: Training must be repeatable.", kWarn,
+PROCTOR_CHECK(FloatReduction, RepeatedSumIsBitIdentical, "C13", "project rule: Training must be repeatable.", kWarn,
               .faults = {"collective.wrong_rounding:api=all_reduce,after=2,times=1"},
               .devices = devices_of_a_rank(), .ranks = 4) {
   World world;
@@ -102,7 +102,7 @@ PROCTOR_CHECK(Floats, RepeatBitForBit, "C13", "project rule: Training must be re
 }
 
 // Ranks that go on with different bits drift apart.
-PROCTOR_CHECK(Floats, EveryRankHoldsTheSameBits, "C14", kOneResult, kGate,
+PROCTOR_CHECK(FloatReduction, EveryRankHasSameBits, "C14", kOneResult, kGate,
               .faults = {"collective.wrong_rounding:api=all_reduce,dev=1"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
   World world;
@@ -113,7 +113,7 @@ PROCTOR_CHECK(Floats, EveryRankHoldsTheSameBits, "C14", kOneResult, kGate,
 }
 
 // Given one rank's NaN or infinity, and two infinities that have no sum; everything else stays what it is.
-PROCTOR_CHECK(Floats, NanAndInfinityPropagate, "C05", kIeee, kGate,
+PROCTOR_CHECK(FloatReduction, NanAndInfinityPropagate, "C05", kIeee, kGate,
               .faults = {"collective.dropped_contribution:api=all_reduce,dev=1"},
               .devices = devices_of_a_rank(), .ranks = 2) {
   World world;
@@ -132,8 +132,8 @@ PROCTOR_CHECK(Floats, NanAndInfinityPropagate, "C05", kIeee, kGate,
 
 // No library says what the smaller of a number and a NaN is. Whatever it is, all ranks must agree, and a
 // result that hides the NaN is told: gradients that are checked after such a reduction look sound.
-PROCTOR_CHECK(Floats, NanInMinAndMaxIsTheSameForAll, "C05", "IEEE 754, 9.6 (minimum, minimumNumber)", kInfo,
-              .faults = {"collective.stale_buffer:api=all_reduce,dev=1"}, .devices = devices_of_a_rank(),
+PROCTOR_CHECK(FloatReduction, NanMinMaxMatchesAcrossRanks, "C05", "IEEE 754, 9.6 (minimum, minimumNumber)", kInfo,
+              .faults = {"collective.return_previous_result:api=all_reduce,dev=1"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
   World world;
   for (const Reduction reduction : {Reduction::kMin, Reduction::kMax}) {
@@ -150,8 +150,8 @@ PROCTOR_CHECK(Floats, NanInMinAndMaxIsTheSameForAll, "C05", "IEEE 754, 9.6 (mini
 }
 
 // Four times 60000 is no f16: the sum is infinite, neither wrapped around nor the largest number.
-PROCTOR_CHECK(Half, SumsBeyondTheLargestAreInfinite, "C44", "IEEE 754, 7.4 (overflow)", kGate,
-              .faults = {"collective.stale_buffer:api=all_reduce"}, .devices = devices_of_a_rank(),
+PROCTOR_CHECK(HalfPrecision, OverflowingSumIsInfinite, "C44", "IEEE 754, 7.4 (overflow)", kGate,
+              .faults = {"collective.return_previous_result:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
   World world;
   world.need(Operation::kAllReduce, Type::kF16);
@@ -164,7 +164,7 @@ PROCTOR_CHECK(Half, SumsBeyondTheLargestAreInfinite, "C44", "IEEE 754, 7.4 (over
 
 // 2048 is where f16 cannot count on by 1. What 2048 + 1 + 1 + 1 becomes tells how the library adds: 2052 with
 // wide sums, 2050 or 2048 when each step rounds. All ranks get the same of these.
-PROCTOR_CHECK(Half, SumsWhereOneIsLostAreOneOfThree, "C44", "IEEE 754, 4.3.1 (roundTiesToEven)", kGate,
+PROCTOR_CHECK(HalfPrecision, RoundedSumHasAllowedValue, "C44", "IEEE 754, 4.3.1 (roundTiesToEven)", kGate,
               .faults = {"collective.wrong_rounding:api=all_reduce,dev=1"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
   World world;

@@ -53,7 +53,7 @@ void await_others(World& world, int round) {
 }  // namespace
 
 // With one rank each operation gives back what it was given.
-PROCTOR_CHECK(Alone, EveryOperationIsTheIdentity, "C01", kNcclTests, kGate,
+PROCTOR_CHECK(SingleRank, EveryOperationReturnsInput, "C01", kNcclTests, kGate,
               .faults = {"collective.truncated_message"}, .devices = devices_of_a_rank()) {
   const TempDir store;
   World world(part_of("alone", 0, 1, store.string()));
@@ -71,8 +71,8 @@ PROCTOR_CHECK(Alone, EveryOperationIsTheIdentity, "C01", kNcclTests, kGate,
 
 // The halves work at the same time, each for itself, and the whole group goes on as
 // before (nccl-tests: NCCL_TESTS_SPLIT).
-PROCTOR_CHECK(Groups, HalvesWorkSideBySide, "C23", kNcclTests, kGate,
-              .faults = {"collective.stale_buffer:api=all_reduce"}, .devices = devices_of_a_rank(),
+PROCTOR_CHECK(ConcurrentGroups, SubgroupsAndParentDoNotMix, "C23", kNcclTests, kGate,
+              .faults = {"collective.return_previous_result:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
   World world;
   const bool odd = world.rank() % 2 == 1;
@@ -84,7 +84,7 @@ PROCTOR_CHECK(Groups, HalvesWorkSideBySide, "C23", kNcclTests, kGate,
 }
 
 // The same ranks twice: what belongs to one group does not arrive in the other.
-PROCTOR_CHECK(Groups, TwoOfTheSameRanksDoNotMix, "C23", kNcclTests, kGate,
+PROCTOR_CHECK(ConcurrentGroups, SameRankGroupsDoNotMix, "C23", kNcclTests, kGate,
               .faults = {"collective.dropped_contribution:api=reduce"}, .devices = devices_of_a_rank(),
               .ranks = 2) {
   World first;
@@ -96,8 +96,8 @@ PROCTOR_CHECK(Groups, TwoOfTheSameRanksDoNotMix, "C23", kNcclTests, kGate,
 }
 
 // No rank leaves a barrier before the last has entered. Each is the last once.
-PROCTOR_CHECK(Barrier, NobodyLeavesBeforeTheLastEnters, "C40", "Gloo, gloo/test/barrier_test.cc", kGate,
-              .faults = {"collective.lying_barrier"}, .devices = devices_of_a_rank(), .ranks = 4) {
+PROCTOR_CHECK(Barrier, NoRankLeavesBeforeLastEnters, "C40", "Gloo, gloo/test/barrier_test.cc", kGate,
+              .faults = {"collective.skip_barrier"}, .devices = devices_of_a_rank(), .ranks = 4) {
   World world;
   world.need(Operation::kBarrier, Type::kU8);
   for (int last = 0; last < world.size(); ++last) {
@@ -113,8 +113,8 @@ PROCTOR_CHECK(Barrier, NobodyLeavesBeforeTheLastEnters, "C40", "Gloo, gloo/test/
 
 // What comes in time is served, however short the limit that the group has: nobody reports a rank as late
 // that is not. What is in time on a busy machine, its first barriers show.
-PROCTOR_CHECK(Barrier, EndsForRanksThatComeInTime, "C29", "Gloo, gloo/test/barrier_test.cc", kGate,
-              .faults = {"collective.lying_barrier", "collective.late_rank:dev=1,after=4,us=9000000,times=1"},
+PROCTOR_CHECK(Barrier, RanksWithinTimeoutSucceed, "C29", "Gloo, gloo/test/barrier_test.cc", kGate,
+              .faults = {"collective.skip_barrier", "collective.late_rank:dev=1,after=4,us=9000000,times=1"},
               .devices = devices_of_a_rank(), .ranks = 2) {
   const RankFacts facts = rank_facts();
   World world(part_of("quick", facts.rank, facts.size, facts.store));
@@ -141,7 +141,7 @@ PROCTOR_CHECK(Barrier, EndsForRanksThatComeInTime, "C29", "Gloo, gloo/test/barri
 }
 
 // After abort everything ends at once as aborted, and to abort again does nothing.
-PROCTOR_CHECK(Abort, EndsEverythingThatComesLater, "C25", "project rule: An aborted group stays aborted.",
+PROCTOR_CHECK(Abort, LaterOperationsReturnAborted, "C25", "project rule: An aborted group stays aborted.",
               suite::kWarn, .faults = {"collective.abort_ignored"}, .devices = devices_of_a_rank(),
               .ranks = 2) {
   World world;
@@ -199,9 +199,9 @@ void expect_none_of_each(const std::string& what, std::size_t before, std::size_
 
 // Hundred groups one after the other; the first few fill the caches of the library and of the allocator.
 PROCTOR_CHECK(
-    Again, AHundredGroupsLeaveNothingBehind, "C24",
+    GroupCleanup, HundredGroupsLeakNoResources, "C24",
     "NCCL user guide, ncclCommDestroy: \"frees the local resources that are allocated to the communicator\"",
-    kGate, .faults = {"collective.leaked_group"}, .devices = devices_of_a_rank(), .ranks = 2) {
+    kGate, .faults = {"collective.leak_group_resources"}, .devices = devices_of_a_rank(), .ranks = 2) {
   constexpr int kWarm = 10;
   Holdings before;
   for (int round = 0; round < kGroups + kWarm; ++round) {
@@ -302,8 +302,8 @@ void work_in(Member& member, const RankFacts& facts, int epoch) {
 }  // namespace
 
 // One of four dies; three go on under a new epoch with the right results; it comes back, and four go on.
-PROCTOR_CHECK(Reconfigure, WithoutTheLostAndWithItAgain, "S1.23", kFaultTolerance, kGate,
-              .faults = {"collective.swallowed_error", "collective.stale_buffer:api=all_reduce"},
+PROCTOR_CHECK(Reconfiguration, SurvivorsContinueAndRankRejoins, "S1.23", kFaultTolerance, kGate,
+              .faults = {"collective.swallowed_error", "collective.return_previous_result:api=all_reduce"},
               .devices = devices_of_a_rank(), .ranks = 4,
               .sizes = {.smoke = 1, .ci = 5, .full = 20, .unit = "rounds"}) {
   const RankFacts facts = rank_facts();

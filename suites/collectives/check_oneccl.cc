@@ -44,7 +44,7 @@ void verify_each(World& world, const Operations& operations, Exercise exercise) 
 }  // namespace
 
 // Every type by every reduction; what the library does not have (average) is refused.
-PROCTOR_CHECK(OneCcl, ReducesEveryTypeExactly, "C06", kSource, kGate,
+PROCTOR_CHECK(OneCcl, EveryTypeAndReductionIsExact, "C06", kSource, kGate,
               .faults = {"collective.dropped_contribution:api=reduce*"}, .devices = devices_of_a_rank(),
               .ranks = 2) {
   World world("oneccl");
@@ -56,7 +56,7 @@ PROCTOR_CHECK(OneCcl, ReducesEveryTypeExactly, "C06", kSource, kGate,
 }
 
 // Bit for bit.
-PROCTOR_CHECK(OneCcl, MovesEveryType, "C07", kSource, kGate,
+PROCTOR_CHECK(OneCcl, EveryTypeArrivesUnchanged, "C07", kSource, kGate,
               .faults = {"collective.swapped_ranks:api=all_gather"}, .devices = devices_of_a_rank(),
               .ranks = 2) {
   World world("oneccl");
@@ -65,7 +65,7 @@ PROCTOR_CHECK(OneCcl, MovesEveryType, "C07", kSource, kGate,
 
 // None, one, primes, around powers of two, by three ranks, which divide none of them
 // evenly; each rank as the root.
-PROCTOR_CHECK(OneCcl, TakesEveryCountAndRoot, "C09", kSource, kGate,
+PROCTOR_CHECK(OneCcl, EveryCountAndRootIsExact, "C09", kSource, kGate,
               .faults = {"collective.truncated_message:api=broadcast", "collective.wrong_root:api=scatter"},
               .devices = devices_of_a_rank(), .ranks = 3) {
   World world("oneccl");
@@ -79,8 +79,8 @@ PROCTOR_CHECK(OneCcl, TakesEveryCountAndRoot, "C09", kSource, kGate,
 }
 
 // In place is out of place, bit for bit; buffers that begin off an aligned address, and elsewhere each round.
-PROCTOR_CHECK(OneCcl, WorksInPlaceAndUnaligned, "C08", kSource, kGate,
-              .faults = {"collective.stale_buffer:api=all_gather"}, .devices = devices_of_a_rank(),
+PROCTOR_CHECK(OneCcl, InPlaceUnalignedResultsAreExact, "C08", kSource, kGate,
+              .faults = {"collective.return_previous_result:api=all_gather"}, .devices = devices_of_a_rank(),
               .ranks = 2) {
   World world("oneccl");
   for (int round = 0; round < 6; ++round) {
@@ -110,7 +110,7 @@ PROCTOR_CHECK(OneCcl, MessagesArriveInOrder, "C39", kSource, kGate,
 }
 
 // The same numbers give the same bits, on every rank, however often.
-PROCTOR_CHECK(OneCcl, RepeatsItselfBitForBit, "C13", kSource, kGate,
+PROCTOR_CHECK(OneCcl, RepeatedSumIsBitIdentical, "C13", kSource, kGate,
               .faults = {"collective.wrong_rounding:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
   World world("oneccl");

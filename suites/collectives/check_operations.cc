@@ -32,7 +32,7 @@ std::vector<std::string> rooted_operations() { return {"broadcast", "reduce", "g
 }  // namespace
 
 // Every operation moves every type, bit for bit; those that reduce, where the library does.
-PROCTOR_CHECK_EACH(exercised_operation_names(), Operations, TakeEveryType, "C07", kNcclTests, kGate,
+PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, EveryTypeGivesExactResult, "C07", kNcclTests, kGate,
                    .faults = {"collective.swapped_ranks:api=all_gather",
                               "collective.dropped_contribution:api=reduce*"},
                    .devices = devices_of_a_rank(), .ranks = 4) {
@@ -46,7 +46,7 @@ PROCTOR_CHECK_EACH(exercised_operation_names(), Operations, TakeEveryType, "C07"
 }
 
 // None, one, fewer than ranks, primes, around powers of two; three ranks, which divide none of them evenly.
-PROCTOR_CHECK_EACH(exercised_operation_names(), Operations, TakeEveryCount, "C09", kGlooTests, kGate,
+PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, EveryCountGivesExactResult, "C09", kGlooTests, kGate,
                    .faults = {"collective.truncated_message:api=broadcast"}, .devices = devices_of_a_rank(),
                    .ranks = 3) {
   World world;
@@ -56,8 +56,8 @@ PROCTOR_CHECK_EACH(exercised_operation_names(), Operations, TakeEveryCount, "C09
 }
 
 // In place is out of place, bit for bit, and neither writes beside its buffer.
-PROCTOR_CHECK_EACH(operations_in_place(), Operations, WorkInPlace, "C08", kNcclTests, kGate,
-                   .faults = {"collective.stale_buffer:api=all_gather"}, .devices = devices_of_a_rank(),
+PROCTOR_CHECK_EACH(operations_in_place(), Collective, InPlaceMatchesOutOfPlace, "C08", kNcclTests, kGate,
+                   .faults = {"collective.return_previous_result:api=all_gather"}, .devices = devices_of_a_rank(),
                    .ranks = 4) {
   World world;
   for (int round = 0; round < 3; ++round) {
@@ -69,7 +69,7 @@ PROCTOR_CHECK_EACH(operations_in_place(), Operations, WorkInPlace, "C08", kNcclT
 }
 
 // nccl-tests -u: buffers that begin one element behind an aligned address, and three.
-PROCTOR_CHECK_EACH(exercised_operation_names(), Operations, TakeUnalignedBuffers, "C09", kNcclTests, kGate,
+PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, UnalignedBuffersGiveExactResult, "C09", kNcclTests, kGate,
                    .faults = {"collective.truncated_message:api=all_to_all"}, .devices = devices_of_a_rank(),
                    .ranks = 2) {
   World world;
@@ -85,7 +85,7 @@ PROCTOR_CHECK_EACH(exercised_operation_names(), Operations, TakeUnalignedBuffers
 }
 
 // nccl-tests -r all: each rank is the root once, and once more with other numbers.
-PROCTOR_CHECK_EACH(rooted_operations(), Operations, TakeEveryRoot, "C11", kNcclTests, kGate,
+PROCTOR_CHECK_EACH(rooted_operations(), Collective, EveryRootGivesExactResult, "C11", kNcclTests, kGate,
                    .faults = {"collective.wrong_root:api=broadcast", "collective.wrong_root:api=scatter"},
                    .devices = devices_of_a_rank(), .ranks = 4) {
   World world;
@@ -97,9 +97,9 @@ PROCTOR_CHECK_EACH(rooted_operations(), Operations, TakeEveryRoot, "C11", kNcclT
 }
 
 // Many rounds with other numbers each: what is left of the round before shows.
-PROCTOR_CHECK_EACH(exercised_operation_names(), Operations, ForgetTheRoundBefore, "C10", kNcclTests, kGate,
-                   .faults = {"collective.stale_buffer:api=reduce_scatter",
-                              "collective.stale_buffer:api=all_to_allv"},
+PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, RepeatedRoundsHaveNoStaleData, "C10", kNcclTests, kGate,
+                   .faults = {"collective.return_previous_result:api=reduce_scatter",
+                              "collective.return_previous_result:api=all_to_allv"},
                    .devices = devices_of_a_rank(), .ranks = 2) {
   World world;
   for (int round = 0; round < 20; ++round) {
@@ -108,7 +108,7 @@ PROCTOR_CHECK_EACH(exercised_operation_names(), Operations, ForgetTheRoundBefore
 }
 
 // Ranks that give and get nothing: the first, the last, all but one, all.
-PROCTOR_CHECK(Uneven, GatheringTakesRanksWithNothing, "C12", kGlooTests, kGate,
+PROCTOR_CHECK(UnevenCounts, AllGathervAcceptsEmptyRanks, "C12", kGlooTests, kGate,
               .faults = {"collective.swapped_ranks:api=all_gatherv"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
   World world;
@@ -119,7 +119,7 @@ PROCTOR_CHECK(Uneven, GatheringTakesRanksWithNothing, "C12", kGlooTests, kGate,
   }
 }
 
-PROCTOR_CHECK(Uneven, ExchangeTakesRanksWithNothing, "C12", kOneCclTests, kGate,
+PROCTOR_CHECK(UnevenCounts, AllToAllvAcceptsEmptyRanks, "C12", kOneCclTests, kGate,
               .faults = {"collective.swapped_ranks:api=all_to_allv"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
   World world;
@@ -144,7 +144,7 @@ constexpr std::array kFloats{Type::kF16, Type::kBf16, Type::kF32, Type::kF64};
 }  // namespace
 
 // Every type by every reduction (nccl-tests: -d all -o all), as far as the library has it.
-PROCTOR_CHECK_EACH(type_names(), AllReduce, IsExactByEveryReduction, "C06", kNcclTests, kGate,
+PROCTOR_CHECK_EACH(type_names(), AllReduce, EveryReductionIsExact, "C06", kNcclTests, kGate,
                    .faults = {"collective.dropped_contribution:api=all_reduce",
                               "collective.truncated_message:api=all_reduce"},
                    .devices = devices_of_a_rank(), .ranks = 4) {
@@ -160,7 +160,7 @@ PROCTOR_CHECK_EACH(type_names(), AllReduce, IsExactByEveryReduction, "C06", kNcc
 }
 
 // A library has not all of them, and says so instead of giving something else for a result.
-PROCTOR_CHECK(AllReduce, WhatTheLibraryLacksIsRefused, "C06",
+PROCTOR_CHECK(AllReduce, UnsupportedTypeOrReductionIsRejected, "C06",
               "project rule: A library refuses a type or reduction that it lacks.", suite::kWarn,
               .faults = {"collective.swallowed_error:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 2) {
@@ -178,7 +178,7 @@ PROCTOR_CHECK(AllReduce, WhatTheLibraryLacksIsRefused, "C06",
 }
 
 // Closed forms, 2 ranks: sums of integers as wide as their type allows.
-PROCTOR_CHECK(AllReduce, SumsOfTwoRanksAreExact, "C02", kGlooTests, kGate,
+PROCTOR_CHECK(AllReduce, IntegerSumsAreExact, "C02", kGlooTests, kGate,
               .faults = {"collective.dropped_contribution:api=all_reduce,dev=1,kernel=u64"},
               .devices = devices_of_a_rank(), .ranks = 2) {
   World world;
@@ -188,7 +188,7 @@ PROCTOR_CHECK(AllReduce, SumsOfTwoRanksAreExact, "C02", kGlooTests, kGate,
 }
 
 // Sums that have all digits of their type and yet need no rounding: tolerance 0.
-PROCTOR_CHECK(AllReduce, FloatsAreExactByCraftedNumbers, "C03", kNcclTests, kGate,
+PROCTOR_CHECK(AllReduce, FloatsWithoutRoundingAreExact, "C03", kNcclTests, kGate,
               .faults = {"collective.wrong_rounding:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
   World world;
@@ -201,8 +201,8 @@ PROCTOR_CHECK(AllReduce, FloatsAreExactByCraftedNumbers, "C03", kNcclTests, kGat
 
 // nccl-tests rotate where buffers begin from iteration to iteration: a pointer or a result that is left from
 // the round before would show (stale buffers of a group that was torn down have been seen).
-PROCTOR_CHECK(AllReduce, BuffersMoveFromRoundToRound, "C10", kNcclTests, kGate,
-              .faults = {"collective.stale_buffer:api=all_reduce"}, .devices = devices_of_a_rank(),
+PROCTOR_CHECK(AllReduce, MovedBuffersHaveNoStaleData, "C10", kNcclTests, kGate,
+              .faults = {"collective.return_previous_result:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
   World world;
   for (int round = 0; round < 12; ++round) {
@@ -216,7 +216,7 @@ PROCTOR_CHECK(AllReduce, BuffersMoveFromRoundToRound, "C10", kNcclTests, kGate,
 
 // As many elements as a rank's chunk divides evenly, one less and one more, up to a quarter of a MiB; a MiB
 // at size full.
-PROCTOR_CHECK(AllReduce, LargeCountsAreWhole, "C09", kGlooTests, kGate,
+PROCTOR_CHECK(AllReduce, LargeCountsGiveExactResult, "C09", kGlooTests, kGate,
               .faults = {"collective.truncated_message:api=all_reduce,min=4096"},
               .devices = devices_of_a_rank(), .ranks = 2,
               .sizes = {.smoke = 4096, .ci = 65536, .full = 262144, .unit = "elements"}) {
@@ -229,7 +229,7 @@ PROCTOR_CHECK(AllReduce, LargeCountsAreWhole, "C09", kGlooTests, kGate,
 
 // The numbers of the ranks change places, so that each is added by another rank in another order.
 PROCTOR_CHECK(
-    AllReduce, PlacesOfRanksDoNotMatter, "C45",
+    AllReduce, RankOrderDoesNotChangeSum, "C45",
     "NCCL user guide, ncclAllReduce: \"Reduces data arrays of length count in sendbuff using op operation\"",
     kGate, .faults = {"collective.dropped_contribution:api=all_reduce,dev=2"}, .devices = devices_of_a_rank(),
     .ranks = 4) {
@@ -272,7 +272,7 @@ void send_message(World& world, int to, int number, std::size_t bytes, std::uint
 }  // namespace
 
 // Once around: each rank to the next. Even ranks send first, so nobody waits for itself.
-PROCTOR_CHECK(Messages, ArriveAsTheyWereSent, "C39", "Gloo, gloo/test/send_recv_test.cc", kGate,
+PROCTOR_CHECK(PointToPoint, MessagesArriveUnchanged, "C39", "Gloo, gloo/test/send_recv_test.cc", kGate,
               .faults = {"collective.truncated_message:api=receive"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
   World world;
@@ -289,8 +289,8 @@ PROCTOR_CHECK(Messages, ArriveAsTheyWereSent, "C39", "Gloo, gloo/test/send_recv_
 }
 
 // One behind the other, none twice and none left out.
-PROCTOR_CHECK(Messages, ArriveInOrderAndOnce, "C39", "Gloo, gloo/test/send_recv_test.cc", kGate,
-              .faults = {"collective.duplicated_message", "collective.stale_buffer:api=receive"},
+PROCTOR_CHECK(PointToPoint, MessagesArriveOnceInOrder, "C39", "Gloo, gloo/test/send_recv_test.cc", kGate,
+              .faults = {"collective.duplicated_message", "collective.return_previous_result:api=receive"},
               .devices = devices_of_a_rank(), .ranks = 2) {
   World world;
   step("given thirty messages, one behind the other");
@@ -304,7 +304,7 @@ PROCTOR_CHECK(Messages, ArriveInOrderAndOnce, "C39", "Gloo, gloo/test/send_recv_
 }
 
 // A message of no bytes is a message: it counts, and the next one is whole.
-PROCTOR_CHECK(Messages, EmptyOnesCount, "C39", "Gloo, gloo/test/send_recv_test.cc", kGate,
+PROCTOR_CHECK(PointToPoint, EmptyMessagesAreDelivered, "C39", "Gloo, gloo/test/send_recv_test.cc", kGate,
               .faults = {"collective.truncated_message:api=receive,min=8"}, .devices = devices_of_a_rank(),
               .ranks = 2) {
   World world;
@@ -320,7 +320,7 @@ PROCTOR_CHECK(Messages, EmptyOnesCount, "C39", "Gloo, gloo/test/send_recv_test.c
 }
 
 // Whoever comes first: each of the others once, and the receiver is told whose it is.
-PROCTOR_CHECK(Messages, FromAnyRankSayWhoseTheyAre, "C39", "Gloo, gloo/test/send_recv_test.cc", kGate,
+PROCTOR_CHECK(PointToPoint, AnySourceReceiveReportsSender, "C39", "Gloo, gloo/test/send_recv_test.cc", kGate,
               .faults = {"collective.swapped_ranks:api=receive"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
   World world;
@@ -339,7 +339,7 @@ PROCTOR_CHECK(Messages, FromAnyRankSayWhoseTheyAre, "C39", "Gloo, gloo/test/send
 }
 
 // Two tags are two streams: each in its own order, whatever the other does.
-PROCTOR_CHECK(Messages, TagsKeepThemApart, "C39", "Gloo, docs of transport: slots", kGate,
+PROCTOR_CHECK(PointToPoint, TagsSeparateMessages, "C39", "Gloo, docs of transport: slots", kGate,
               .faults = {"collective.duplicated_message"}, .devices = devices_of_a_rank(), .ranks = 2) {
   World world;
   if (!world.features().tags) world.skip("unsupported:tags");

@@ -35,7 +35,7 @@ class DeviceMemory : public testing::Test {
 };
 
 // A library that takes host memory never sees the device's.
-TEST_F(DeviceMemory, IsStagedForALibraryOfTheHost) {
+TEST_F(DeviceMemory, IsStagedForHostLibrary) {
   const Tensor tensor(space_, Memory::kHost, counted(100));
   EXPECT_EQ(tensor.bytes(), counted(100));
   tensor.data()[7] = std::byte{0xee};
@@ -45,12 +45,12 @@ TEST_F(DeviceMemory, IsStagedForALibraryOfTheHost) {
 }
 
 // A library that takes device memory gets an address of the device, also of no bytes.
-TEST_F(DeviceMemory, IsLentToALibraryOfTheDevice) {
+TEST_F(DeviceMemory, IsPassedDirectlyToDeviceLibrary) {
   EXPECT_EQ(Tensor(space_, Memory::kDevice, counted(100)).bytes(), counted(100));
   EXPECT_NE(Tensor(space_, Memory::kDevice, {}).data(), nullptr);
 }
 
-TEST_F(DeviceMemory, OfAFrameComesBackWhole) {
+TEST_F(DeviceMemory, FrameContentsSurviveLending) {
   for (const Memory memory : {Memory::kHost, Memory::kDevice}) {
     Frame frame(100, 3);
     std::ranges::copy(counted(100), frame.data());

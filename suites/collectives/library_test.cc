@@ -11,7 +11,7 @@ namespace proctor::collectives {
 namespace {
 
 // As glibc says it: the file itself, a library that it needs, or something else.
-TEST(Library, SaysWhatIsMissingOrWhy) {
+TEST(Library, ReportsMissingFileOrLoadError) {
   const std::string missing = ": cannot open shared object file: No such file or directory";
   EXPECT_EQ(reason_not_loaded("/bin/libproctor_gloo.so", "/bin/libproctor_gloo.so" + missing),
             "library_missing:libproctor_gloo.so");
@@ -21,7 +21,7 @@ TEST(Library, SaysWhatIsMissingOrWhy) {
             "library_unusable:libgloo.so.0: undefined symbol: x");
 }
 
-TEST(Library, OfNoSuchNameIsASkip) {
+TEST(Library, UnknownProviderIsSkipped) {
   try {
     load_provider("nothing");
     FAIL() << "it was loaded";
@@ -30,7 +30,7 @@ TEST(Library, OfNoSuchNameIsASkip) {
   }
 }
 
-TEST(Library, IsTheOneThatWasAskedFor) {
+TEST(Library, SelectsProviderFromEnvironment) {
   const char* const variable = child::kProviderVariable;
   ::unsetenv(variable);
   EXPECT_EQ(chosen_provider(), "gloo");

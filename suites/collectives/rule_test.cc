@@ -35,7 +35,7 @@ TEST(Rule, NumbersDifferByRankAndByRound) {
 
 // Whatever the order: no partial result leaves what the type can hold exactly, and
 // each round has another one.
-TEST(Rule, ReductionsAreExactInAnyOrderAndDifferByRound) {
+TEST(Rule, ReductionsAreExactAndDifferByRound) {
   for (const auto& facts : kTypes) {
     const Type type = type_named(facts.name);
     for (const Reduction reduction : {Reduction::kSum, Reduction::kProduct, Reduction::kAverage}) {
@@ -60,7 +60,7 @@ TEST(Rule, ReductionsAreExactInAnyOrderAndDifferByRound) {
 }
 
 // By hand, from what each rank gives.
-TEST(Rule, SaysWhoGetsWhat) {
+TEST(Rule, MatchesResultsComputedByHand) {
   const auto inputs_of = [](Operation operation, int rank, std::vector<std::size_t> counts = {}) {
     return numbers(
         Type::kI32,
@@ -97,7 +97,7 @@ TEST(Rule, SaysWhoGetsWhat) {
   EXPECT_EQ(got_by(Operation::kAllGatherv, 1, counts).size(), 3u);
 }
 
-TEST(Numbers, AreWhatTheyWerePut) {
+TEST(Numbers, SurvivePutAndRead) {
   std::byte at[8];
   for (const auto& facts : kTypes) {
     const Type type = type_named(facts.name);
@@ -112,7 +112,7 @@ TEST(Numbers, AreWhatTheyWerePut) {
 }
 
 // A byte before or behind the memory shows; what is between belongs to the operation.
-TEST(Frame, NoticesWhatIsWrittenBesideIt) {
+TEST(Frame, DetectsWritesBeforeAndAfterMemory) {
   for (const std::ptrdiff_t at : {std::ptrdiff_t{-1}, std::ptrdiff_t{10}}) {
     MemorySpace space;
     Frame frame(10, 3);
@@ -128,7 +128,7 @@ TEST(Frame, NoticesWhatIsWrittenBesideIt) {
   }
 }
 
-TEST(Frame, InPlaceIsTheRanksOwnPart) {
+TEST(Frame, InPlaceBufferIsPartOfRank) {
   const Exercise gather{.operation = Operation::kAllGather, .type = Type::kU8, .count = 4, .in_place = true};
   MemorySpace space;
   Frames gathered(gather, 2, 12, Bytes(4, std::byte{7}));

@@ -39,7 +39,7 @@ std::vector<T> run(const Context& context, const std::string& module_name, const
 
 }  // namespace
 
-PROCTOR_CHECK(Atomic, IntegerOperationsAreExact, "K33", kAtomics, kGate, {"kernel.racy_atomics"}) {
+PROCTOR_CHECK(Atomic, ContendedOperationsLoseNoUpdate, "K33", kAtomics, kGate, {"kernel.racy_atomics"}) {
   const auto context = leased();
   std::vector<std::uint32_t> initial(10);
   initial[4] = initial[6] = ~0u;
@@ -55,7 +55,7 @@ PROCTOR_CHECK(Atomic, IntegerOperationsAreExact, "K33", kAtomics, kGate, {"kerne
                got, context.device());
 }
 
-PROCTOR_CHECK(Atomic, SignedExtremesAreExact, "K33", kAtomics, kGate,
+PROCTOR_CHECK(Atomic, SignedMinAndMaxAreExact, "K33", kAtomics, kGate,
               {"kernel.racy_atomics", "kernel.skip"}) {
   const auto context = leased();
   const auto got = run(context, "atomics", "atomic_signed_extremes", std::vector<std::uint32_t>(2));
@@ -64,7 +64,7 @@ PROCTOR_CHECK(Atomic, SignedExtremesAreExact, "K33", kAtomics, kGate,
                context.device());
 }
 
-PROCTOR_CHECK(Atomic, TicketsAreUnique, "K33", kAtomics, kGate, {"kernel.racy_atomics"}) {
+PROCTOR_CHECK(Atomic, IncrementReturnsUniqueValues, "K33", kAtomics, kGate, {"kernel.racy_atomics"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "atomics");
@@ -80,26 +80,26 @@ PROCTOR_CHECK(Atomic, TicketsAreUnique, "K33", kAtomics, kGate, {"kernel.racy_at
   expect_words("tickets in order", expected, got, context.device());
 }
 
-PROCTOR_CHECK(Atomic, CompareExchangeLosesNothing, "K33", kAtomics, kGate, {"kernel.racy_atomics"}) {
+PROCTOR_CHECK(Atomic, CompareExchangeLosesNoUpdate, "K33", kAtomics, kGate, {"kernel.racy_atomics"}) {
   const auto context = leased();
   expect_words("sum of threes", std::vector<std::uint32_t>{3 * kItems},
                run(context, "atomics", "atomic_exchange_add", std::vector<std::uint32_t>(1)),
                context.device());
 }
 
-PROCTOR_CHECK(Atomic, FloatSumIsExact, "K34", kAtomics, kGate, {"kernel.racy_atomics"}) {
+PROCTOR_CHECK(Atomic, CompareExchangeFloatSumIsExact, "K34", kAtomics, kGate, {"kernel.racy_atomics"}) {
   const auto context = leased();
   const auto got = run(context, "atomics", "atomic_float_add", std::vector<float>(1), 3.0f);
   expect_same("sum of threes", std::to_string(3.0f * kItems), std::to_string(got[0]));
 }
 
-PROCTOR_CHECK(Atomic, LocalMemoryIsExact, "K33", kAtomics, kGate, {"kernel.racy_atomics"}) {
+PROCTOR_CHECK(Atomic, LocalMemoryAdditionIsExact, "K33", kAtomics, kGate, {"kernel.racy_atomics"}) {
   const auto context = leased();
   expect_words("total", std::vector<std::uint32_t>{kItems / kGroup * (kGroup * (kGroup + 1) / 2)},
                run(context, "atomics", "atomic_local_add", std::vector<std::uint32_t>(1)), context.device());
 }
 
-PROCTOR_CHECK(Atomic, DistinctWordsAreExact, "K33", kAtomics, kGate, {"kernel.racy_atomics"}) {
+PROCTOR_CHECK(Atomic, ScatteredIncrementsAreExact, "K33", kAtomics, kGate, {"kernel.racy_atomics"}) {
   const auto context = leased();
   constexpr std::uint32_t kBins = 13;
   std::vector<std::uint32_t> expected(kBins);
@@ -246,7 +246,7 @@ void expect_additions(const Context& context, const std::string& module_name, T 
 
 }  // namespace
 
-PROCTOR_CHECK(Atomic, ThirtyTwoBitsAreExact, "K33", kAtomics, kGate,
+PROCTOR_CHECK(Atomic, EveryInt32OperationIsExact, "K33", kAtomics, kGate,
               {"kernel.racy_atomics:kernel=contended_*", "kernel.wrong_result:kernel=local_i32,at=4"}) {
   const auto context = leased();
   const Module module = Module::load(context, "atomics_32");
@@ -254,7 +254,7 @@ PROCTOR_CHECK(Atomic, ThirtyTwoBitsAreExact, "K33", kAtomics, kGate,
   expect_atomics_of<std::uint32_t>(context, module, "u32");
 }
 
-PROCTOR_CHECK(Atomic, SixtyFourBitsAreExact, "K33", kAtomics, kGate,
+PROCTOR_CHECK(Atomic, EveryInt64OperationIsExact, "K33", kAtomics, kGate,
               .faults = {"kernel.racy_atomics:kernel=contended_*",
                          "kernel.wrong_result:kernel=global_u64,at=7"},
               .needs = {"int64_atomics"}) {
@@ -265,14 +265,14 @@ PROCTOR_CHECK(Atomic, SixtyFourBitsAreExact, "K33", kAtomics, kGate,
   expect_atomics_of<std::uint64_t>(context, module, "u64");
 }
 
-PROCTOR_CHECK(Atomic, FloatsAreAddedExactly, "K34", kAtomics, kGate, .faults = {"kernel.racy_atomics"},
+PROCTOR_CHECK(Atomic, FloatAdditionIsExact, "K34", kAtomics, kGate, .faults = {"kernel.racy_atomics"},
               .needs = {"fp32_atomic_add"}) {
   const auto context = leased();
   need(context.device().properties().fp32_atomic_add, "unsupported:fp32_atomic_add");
   expect_additions(context, "atomics_f32", 0x1p-12f);
 }
 
-PROCTOR_CHECK(Atomic, DoublesAreAddedExactly, "K34", kAtomics, kGate, .faults = {"kernel.racy_atomics"},
+PROCTOR_CHECK(Atomic, DoubleAdditionIsExact, "K34", kAtomics, kGate, .faults = {"kernel.racy_atomics"},
               .needs = {"fp64_atomic_add"}) {
   const auto context = leased();
   need(context.device().properties().fp64_atomic_add, "unsupported:fp64_atomic_add");
@@ -280,7 +280,7 @@ PROCTOR_CHECK(Atomic, DoublesAreAddedExactly, "K34", kAtomics, kGate, .faults = 
 }
 
 // Normal numbers whose sum is denormal, and denormal ones.
-PROCTOR_CHECK(Atomic, DenormalSumsOfDoublesAreKept, "K34",
+PROCTOR_CHECK(Atomic, DenormalDoubleSumsAreKept, "K34",
               by_vendor("OpenCL C specification, OpenCL Numerical Compliance",
                         "PTX ISA, Floating Point Instructions: subnormal numbers are supported for .f64"),
               suite::kWarn, .faults = {"kernel.atomic_ftz"}, .needs = {"fp64_atomic_add"}) {
@@ -290,7 +290,7 @@ PROCTOR_CHECK(Atomic, DenormalSumsOfDoublesAreKept, "K34",
   expect_denormal_sums<double>(context, "atomics_f64", "add_numbers");
 }
 
-PROCTOR_CHECK(Atomic, LoadsReadWhatIsThere, "K33", kAtomics, kGate,
+PROCTOR_CHECK(Atomic, LoadReturnsStoredValue, "K33", kAtomics, kGate,
               {"kernel.wrong_result:kernel=atomic_loads,arg=1,at=4"}) {
   const auto context = leased();
   Queue queue(context);
@@ -306,7 +306,7 @@ PROCTOR_CHECK(Atomic, LoadsReadWhatIsThere, "K33", kAtomics, kGate,
 
 // The forbidden result of message passing: the flag came, the data did not. Not seeing the flag is allowed,
 // because nothing promises that two groups run at once.
-PROCTOR_CHECK(Atomic, MessageComesWithItsFlag, "K36", kMemoryModel, kGate, {"kernel.release_ignored"}) {
+PROCTOR_CHECK(Atomic, ReleasedFlagPublishesData, "K36", kMemoryModel, kGate, {"kernel.release_ignored"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "litmus");
@@ -366,12 +366,12 @@ void expect_exact_total(MemoryKind kind) {
 
 }  // namespace
 
-PROCTOR_CHECK(SystemAtomic, HostMemoryIsExact, "K35", kCapabilities, kGate,
+PROCTOR_CHECK(SystemAtomic, HostMemorySumIsExact, "K35", kCapabilities, kGate,
               {"kernel.racy_atomics", "kernel.skip_group"}) {
   expect_exact_total(MemoryKind::kHost);
 }
 
-PROCTOR_CHECK(SystemAtomic, SharedMemoryIsExact, "K35", kCapabilities, kGate,
+PROCTOR_CHECK(SystemAtomic, SharedMemorySumIsExact, "K35", kCapabilities, kGate,
               {"kernel.racy_atomics", "kernel.skip_group"}) {
   expect_exact_total(MemoryKind::kShared);
 }

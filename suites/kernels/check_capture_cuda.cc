@@ -89,7 +89,7 @@ std::string unsafe_call(cudaStreamCaptureMode mode) {
 
 }  // namespace
 
-PROCTOR_CHECK(Capture, UnsafeCallsAreForbiddenByItsMode, "K45",
+PROCTOR_CHECK(StreamCapture, CaptureModeControlsUnsafeCalls, "K45",
               "CUDA Runtime API, cudaThreadExchangeStreamCaptureMode", kGate,
               {"error.swallowed:api=cudaMalloc", "error.wrong_code:api=cudaMalloc"}) {
   const auto context = leased();
@@ -129,7 +129,7 @@ PROCTOR_CHECK(Capture, UnsafeCallsAreForbiddenByItsMode, "K45",
   }
 }
 
-PROCTOR_CHECK(Capture, EachKindOfUnsafeCallIsForbidden, "K45", kRules, kGate,
+PROCTOR_CHECK(StreamCapture, WaitsAndQueriesInvalidateCapture, "K45", kRules, kGate,
               {"error.swallowed:api=cudaDeviceSynchronize"}) {
   const auto context = leased();
   const Queue queue(context);
@@ -166,7 +166,7 @@ PROCTOR_CHECK(Capture, EachKindOfUnsafeCallIsForbidden, "K45", kRules, kGate,
   expect_status(kSuccess, CUDA_CALL(cudaEventQuery, native(event)));
 }
 
-PROCTOR_CHECK(Capture, NothingJoinsAnInvalidOne, "K45", kRules, kGate,
+PROCTOR_CHECK(StreamCapture, InvalidatedCaptureAcceptsNoWork, "K45", kRules, kGate,
               {"error.swallowed", "error.wrong_code"}) {
   const auto context = leased();
   Counter counter(context);
@@ -187,7 +187,7 @@ PROCTOR_CHECK(Capture, NothingJoinsAnInvalidOne, "K45", kRules, kGate,
   expect_status(kInvalidated, end_of(native(queue)));
 }
 
-PROCTOR_CHECK(Capture, IsTheStreamsAndTheThreads, "K45",
+PROCTOR_CHECK(StreamCapture, CaptureBelongsToStreamAndThread, "K45",
               "CUDA Runtime API, cudaStreamBeginCapture, cudaStreamEndCapture", kGate,
               {"error.swallowed", "error.wrong_code"}) {
   const auto context = leased();
@@ -243,7 +243,7 @@ PROCTOR_CHECK(Capture, IsTheStreamsAndTheThreads, "K45",
   expect_status(kSuccess, end_of(cudaStreamPerThread));
 }
 
-PROCTOR_CHECK(Capture, StreamsMustComeBack, "K45",
+PROCTOR_CHECK(StreamCapture, EveryForkedStreamMustRejoin, "K45",
               "CUDA Programming Guide, Cross-stream Dependencies and Events", kGate,
               {"error.swallowed", "error.wrong_code"}) {
   const auto context = leased();
@@ -305,7 +305,7 @@ PROCTOR_CHECK(Capture, StreamsMustComeBack, "K45",
   expect_same("count", "2", std::to_string(counter.value()));
 }
 
-PROCTOR_CHECK(Capture, StaysApartFromOthers, "K45", kRules, kGate, {"error.swallowed", "error.wrong_code"}) {
+PROCTOR_CHECK(StreamCapture, ConcurrentCapturesAreIsolated, "K45", kRules, kGate, {"error.swallowed", "error.wrong_code"}) {
   const auto context = leased();
   const Queue first(context), second(context);
   const Event of_first(context), outside(context);
@@ -333,7 +333,7 @@ PROCTOR_CHECK(Capture, StaysApartFromOthers, "K45", kRules, kGate, {"error.swall
   expect_status(kInvalidated, end_of(native(second)));
 }
 
-PROCTOR_CHECK(Capture, EventsOfAPastOneAreNone, "K45", "CUDA Runtime API, cudaErrorCapturedEvent", kWarn,
+PROCTOR_CHECK(StreamCapture, EndedCaptureEventIsRejected, "K45", "CUDA Runtime API, cudaErrorCapturedEvent", kWarn,
               {"error.swallowed", "error.wrong_code"}) {
   const auto context = leased();
   const Queue first(context), second(context);
@@ -346,7 +346,7 @@ PROCTOR_CHECK(Capture, EventsOfAPastOneAreNone, "K45", "CUDA Runtime API, cudaEr
   expect_same("the stream's capture is", "none", capture_of(native(second)));
 }
 
-PROCTOR_CHECK(Capture, DefaultStreamWouldJoinIt, "K45",
+PROCTOR_CHECK(StreamCapture, LegacyStreamWorkInvalidatesBlockingCapture, "K45",
               "CUDA Runtime API, cudaErrorStreamCaptureImplicit: the legacy default stream", kGate,
               {"error.swallowed", "error.wrong_code"}) {
   const auto context = leased();

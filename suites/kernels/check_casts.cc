@@ -254,7 +254,7 @@ void expect_integers_and(Casts& casts, const std::string& name) {
 
 }  // namespace
 
-PROCTOR_CHECK(Convert, EveryPairOfIntegers, "K26", kCasts, kGate,
+PROCTOR_CHECK(Conversion, EveryIntegerPairConvertsExactly, "K26", kCasts, kGate,
               {"kernel.wrong_result:kernel=cast_u64_i8,arg=1,at=4",
                "kernel.wrong_result:kernel=cast_i16_u64,arg=1,at=8"}) {
   Casts casts(leased(), "casts");
@@ -265,14 +265,14 @@ PROCTOR_CHECK(Convert, EveryPairOfIntegers, "K26", kCasts, kGate,
   });
 }
 
-PROCTOR_CHECK(Convert, FloatsAndEveryInteger, "K26", kCasts, kGate,
+PROCTOR_CHECK(Conversion, FloatAndIntegerConversionsRoundCorrectly, "K26", kCasts, kGate,
               {"kernel.wrong_result:kernel=cast_u64_f32,arg=1,at=4",
                "kernel.wrong_result:kernel=saturate_f32_i16,arg=1,at=8"}) {
   Casts casts(leased(), "casts");
   expect_integers_and<float>(casts, "f32");
 }
 
-PROCTOR_CHECK(Convert, DoublesAndEveryOther, "K26", kCasts, kGate,
+PROCTOR_CHECK(Conversion, DoubleConversionsRoundCorrectly, "K26", kCasts, kGate,
               .faults = {"kernel.wrong_result:kernel=cast_i64_f64,arg=1,at=4"}, .needs = {"fp64"}) {
   const auto context = leased();
   need(context.device().properties().fp64, "unsupported:fp64");
@@ -282,7 +282,7 @@ PROCTOR_CHECK(Convert, DoublesAndEveryOther, "K26", kCasts, kGate,
   casts.expect<double, float>("f64", "f32");
 }
 
-PROCTOR_CHECK(Convert, HalvesAndEveryOther, "K26", kCasts, kGate,
+PROCTOR_CHECK(Conversion, HalfConversionsRoundCorrectly, "K26", kCasts, kGate,
               .faults = {"kernel.wrong_result:kernel=cast_i64_f16,arg=1,at=4"}, .needs = {"fp16"}) {
   const auto context = leased();
   need_exact_halves(context.device());
@@ -293,7 +293,7 @@ PROCTOR_CHECK(Convert, HalvesAndEveryOther, "K26", kCasts, kGate,
 }
 
 // A double has digits that no float has: rounded once is not rounded twice.
-PROCTOR_CHECK(Convert, HalvesAndDoubles, "K26", kCasts, kGate,
+PROCTOR_CHECK(Conversion, HalfAndDoubleConversionsRoundOnce, "K26", kCasts, kGate,
               .faults = {"kernel.wrong_result:kernel=cast_f64_f16,arg=1,at=4"}, .needs = {"fp16", "fp64"}) {
   const auto context = leased();
   need_exact_halves(context.device());

@@ -361,7 +361,7 @@ void expect_done(const Running& command, const Device& device) {
 
 }  // namespace
 
-PROCTOR_CHECK(Command, WaitsForEachOfItsEvents, "K43", kAppended, kGate, {"order.ignore_wait_events"}) {
+PROCTOR_CHECK(Command, EachWaitEventBlocksCommand, "K43", kAppended, kGate, {"order.ignore_wait_events"}) {
   const auto context = leased();
   Workshop shop(context);
   const Buffer slots = host_memory(context, kSlotBytes * kCommands.size());
@@ -386,8 +386,8 @@ PROCTOR_CHECK(Command, WaitsForEachOfItsEvents, "K43", kAppended, kGate, {"order
   }
 }
 
-PROCTOR_CHECK(Command, WaitsForNothingWithoutEvents, "K43", kAppended, kGate,
-              {"order.signal_before_work:us=20000", "copy.fill_tail:api=zeCommandListAppendMemoryFill"}) {
+PROCTOR_CHECK(Command, CommandRunsWithoutWaitEvents, "K43", kAppended, kGate,
+              {"order.signal_before_work:us=20000", "copy.omit_last_fill_pattern:api=zeCommandListAppendMemoryFill"}) {
   const auto context = leased();
   Workshop shop(context);
   const Buffer slots = host_memory(context, kSlotBytes * kCommands.size());
@@ -399,7 +399,7 @@ PROCTOR_CHECK(Command, WaitsForNothingWithoutEvents, "K43", kAppended, kGate,
 
 // "An immediate command list is used for low-latency submission of commands" (zeCommandListCreateImmediate), and the launch
 // is for any list of a group that supports compute.
-PROCTOR_CHECK(Command, ImmediateListsLaunchSeveralIndirectly, "K17",
+PROCTOR_CHECK(Command, ImmediateListLaunchesMultipleKernelsIndirectly, "K17",
               "Level Zero specification, zeCommandListAppendLaunchMultipleKernelsIndirect", kGate,
               {"kernel.skip:kernel=increment", "order.ignore_wait_events"}) {
   const auto context = leased();
@@ -456,7 +456,7 @@ struct DeviceClock {
 
 }  // namespace
 
-PROCTOR_CHECK(Time, WrittenOneLiesBetweenThoseOfTheHost, "K41",
+PROCTOR_CHECK(Timestamp, WrittenTimestampLiesBetweenHostQueries, "K41",
               "Level Zero specification, zeCommandListAppendWriteGlobalTimestamp", kGate,
               {"state.clock_backwards"}) {
   const auto context = leased();
@@ -487,7 +487,7 @@ PROCTOR_CHECK(Time, WrittenOneLiesBetweenThoseOfTheHost, "K41",
   }
 }
 
-PROCTOR_CHECK(Time, QueriedByTheDeviceIsThatOfTheEvent, "K41",
+PROCTOR_CHECK(Timestamp, DeviceQueryMatchesHostQuery, "K41",
               "Level Zero specification, zeCommandListAppendQueryKernelTimestamps", kGate,
               {"state.swapped_timestamps"}) {
   const auto context = leased();
@@ -568,7 +568,7 @@ struct TimedKernel {
 
 }  // namespace
 
-PROCTOR_CHECK(Time, ListOfAnEventIsItsTime, "K41", "Level Zero specification, zeEventQueryTimestampsExp",
+PROCTOR_CHECK(Timestamp, EventListMatchesEventQuery, "K41", "Level Zero specification, zeEventQueryTimestampsExp",
               kGate, {"state.swapped_timestamps"}) {
   const auto context = leased();
   step("given the times of a kernel, by the list and by the query");
@@ -592,7 +592,7 @@ PROCTOR_CHECK(Time, ListOfAnEventIsItsTime, "K41", "Level Zero specification, ze
 
 // "if count is greater than the number of timestamps available, then the driver shall update the value with the correct
 // number of timestamps available". The specification does not require that the driver then writes the times.
-PROCTOR_CHECK(Time, TooLargeListHoldsTheTimesThatThereAre, "K41",
+PROCTOR_CHECK(Timestamp, OversizedListHoldsAvailableTimestamps, "K41",
               "Level Zero specification, zeEventQueryTimestampsExp, pCount", kWarn,
               {"state.swapped_timestamps"}) {
   const auto context = leased();
@@ -611,8 +611,8 @@ PROCTOR_CHECK(Time, TooLargeListHoldsTheTimesThatThereAre, "K41",
 
 // ---- queues ----
 
-PROCTOR_CHECK(Queue, EveryOneOfEveryGroupWorks, "K38",
-              "Level Zero specification, zeDeviceGetCommandQueueGroupProperties", kGate, {"copy.fill_tail"}) {
+PROCTOR_CHECK(QueueGroup, EveryQueueFillsMemory, "K38",
+              "Level Zero specification, zeDeviceGetCommandQueueGroupProperties", kGate, {"copy.omit_last_fill_pattern"}) {
   const auto context = leased();
   const auto device = native(context.device());
   std::uint32_t groups = 0;
@@ -655,8 +655,8 @@ PROCTOR_CHECK(Queue, EveryOneOfEveryGroupWorks, "K38",
   }
 }
 
-PROCTOR_CHECK(Queue, EveryDescriptionIsTaken, "K38", "Level Zero specification, ze_command_queue_desc_t",
-              kGate, {"copy.fill_skip"}) {
+PROCTOR_CHECK(Queue, EveryDescriptorIsAccepted, "K38", "Level Zero specification, ze_command_queue_desc_t",
+              kGate, {"copy.skip_fill"}) {
   const auto context = leased();
   const auto ordinal = context.device().record()->compute_group;
   const Buffer memory = host_memory(context, 64);
@@ -702,7 +702,7 @@ PROCTOR_CHECK(Queue, EveryDescriptionIsTaken, "K38", "Level Zero specification, 
 
 // ---- waiting ----
 
-PROCTOR_CHECK(Queue, SynchroniseWakesEachTime, "K42", "Level Zero specification, zeCommandQueueSynchronize",
+PROCTOR_CHECK(Queue, SynchronizeReturnsAfterEachExecution, "K42", "Level Zero specification, zeCommandQueueSynchronize",
               kGate, {"kernel.skip:kernel=increment,after=100,times=1"}) {
   const auto context = leased();
   const auto ordinal = context.device().record()->compute_group;
@@ -728,9 +728,9 @@ PROCTOR_CHECK(Queue, SynchroniseWakesEachTime, "K42", "Level Zero specification,
   expect_same("how often it ran", std::to_string(kTimes), std::to_string(words.as<std::uint32_t>()[0]));
 }
 
-PROCTOR_CHECK(Fence, BornSignalledIsReady, "K40",
+PROCTOR_CHECK(Fence, CreationFlagSetsInitialState, "K40",
               "Level Zero specification, ze_fence_desc_t, ZE_FENCE_FLAG_SIGNALED", kGate,
-              {"order.query_never_ready", "order.reset_ignored:api=zeFenceReset"}) {
+              {"order.never_report_ready", "order.reset_ignored:api=zeFenceReset"}) {
   const auto context = leased();
   const Queue queue(context);
   for (const ze_fence_flags_t flags : {0u, std::uint32_t{ZE_FENCE_FLAG_SIGNALED}}) {

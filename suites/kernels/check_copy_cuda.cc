@@ -159,8 +159,8 @@ void expect_waits(const Context& context, std::span<const Row> rows, bool asynch
 
 }  // namespace
 
-PROCTOR_CHECK(Return, SynchronousTransfersAreDone, "M26", kReturns, kGate,
-              {"order.early_sync:api=cudaMemcpy", "copy.skip:api=cudaMemcpy*"}) {
+PROCTOR_CHECK(Transfer, SynchronousCallReturnsAfterCompletion, "M26", kReturns, kGate,
+              {"order.end_wait_early:api=cudaMemcpy", "copy.skip:api=cudaMemcpy*"}) {
   const auto context = leased();
   use(context.device());
   constexpr Row kRows[] = {{copy, 'p', 'd', 1}, {copy, 'p', 'd'},    {copy, 'h', 'd'},
@@ -170,8 +170,8 @@ PROCTOR_CHECK(Return, SynchronousTransfersAreDone, "M26", kReturns, kGate,
 }
 
 // Those between a device and pageable memory only "might be synchronous".
-PROCTOR_CHECK(Return, CopiesBetweenHostAndPageableMemoryAreDone, "M26", kReturns, kGate,
-              {"order.early_sync:api=cudaMemcpyAsync", "copy.skip:api=cudaMemcpy*Async"}) {
+PROCTOR_CHECK(Transfer, PageableHostCopyReturnsAfterCompletion, "M26", kReturns, kGate,
+              {"order.end_wait_early:api=cudaMemcpyAsync", "copy.skip:api=cudaMemcpy*Async"}) {
   const auto context = leased();
   use(context.device());
   constexpr Row kRows[] = {
@@ -180,8 +180,8 @@ PROCTOR_CHECK(Return, CopiesBetweenHostAndPageableMemoryAreDone, "M26", kReturns
 }
 
 // Pageable memory is the program's again as soon as the call returns, however the driver sees to that.
-PROCTOR_CHECK(Return, PageableSourceMayChange, "M29", kReturns, suite::kWarn,
-              {"copy.source_read_late:min=65537", "copy.source_read_late:min=65537,api=cudaMemcpy3DAsync",
+PROCTOR_CHECK(Transfer, PageableSourceIsReusableAfterReturn, "M29", kReturns, suite::kWarn,
+              {"copy.read_source_after_return:min=65537", "copy.read_source_after_return:min=65537,api=cudaMemcpy3DAsync",
                "copy.skip:api=cudaMemcpy*Async", "memory.corrupt_copy:at=17,api=cudaMemcpyAsync"}) {
   const auto context = leased();
   use(context.device());
@@ -198,8 +198,8 @@ PROCTOR_CHECK(Return, PageableSourceMayChange, "M29", kReturns, suite::kWarn,
 }
 
 // "Any CUDA API call may block or synchronize for various reasons": that they do not is what they are used for.
-PROCTOR_CHECK(Return, OtherTransfersDoNotWait, "M28", kReturns, suite::kWarn,
-              {"copy.skip:api=cudaMemcpy*", "copy.fill_skip"}) {
+PROCTOR_CHECK(Transfer, NonblockingTransferReturnsBeforeCompletion, "M28", kReturns, suite::kWarn,
+              {"copy.skip:api=cudaMemcpy*", "copy.skip_fill"}) {
   const auto context = leased();
   use(context.device());
   constexpr Row kSynchronous[] = {{copy, 'd', 'd'}, {copy_2d, 'd', 'd'}, {copy_3d, 'd', 'd'},

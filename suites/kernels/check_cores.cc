@@ -245,56 +245,56 @@ void expect_steady(std::int64_t swings, const Device& part) {
 }  // namespace
 
 PROCTOR_CHECK(
-    Cores, IntegersAreRight, "K120", kExact, kGate,
-    .faults = by_vendor<Texts>({"kernel.flipped_store:core=3,xor=0x10", "kernel.flipped_store:tile=1,core=3",
+    Cores, IntegersMatchHost, "K120", kExact, kGate,
+    .faults = by_vendor<Texts>({"kernel.flip_stored_bits:core=3,xor=0x10", "kernel.flip_stored_bits:tile=1,core=3",
                                 "kernel.skip:kernel=core_integers"},
-                               {"kernel.flipped_store:core=3,xor=0x10", "kernel.skip:kernel=core_integers"}),
+                               {"kernel.flip_stored_bits:core=3,xor=0x10", "kernel.skip:kernel=core_integers"}),
     .sizes = {.smoke = 1, .ci = 16, .full = 20'000, .stress = 200'000, .unit = "rounds"}) {
   expect_all_cores("integers");
 }
 
-PROCTOR_CHECK(Cores, FusedProductsAreRight, "K121", kExact, kGate, .faults = {"kernel.fma_unfused:core=3"},
+PROCTOR_CHECK(Cores, FusedProductsMatchHost, "K121", kExact, kGate, .faults = {"kernel.fma_unfused:core=3"},
               .sizes = {.smoke = 1, .ci = 3, .full = 2'000, .stress = 20'000, .unit = "rounds"}) {
   expect_all_cores("products");
 }
 
-PROCTOR_CHECK(Cores, DenormalsAreRight, "K128", kDenormals, kGate, .faults = {"kernel.ftz:core=3"},
+PROCTOR_CHECK(Cores, DenormalsMatchHost, "K128", kDenormals, kGate, .faults = {"kernel.ftz:core=3"},
               .sizes = {.smoke = 1, .ci = 6, .full = 10'000, .stress = 100'000, .unit = "rounds"}) {
   expect_all_cores("denormals");
 }
 
-PROCTOR_CHECK(Cores, DoublesAreRight, "K129", kDoubles, kGate,
+PROCTOR_CHECK(Cores, DoublesMatchHost, "K129", kDoubles, kGate,
               .faults = {"kernel.fp64_as_fp32:core=3", "kernel.ftz:core=3"}, .needs = {"fp64"},
               .sizes = {.smoke = 1, .ci = 3, .full = 2'000, .stress = 20'000, .unit = "rounds"}) {
   expect_all_cores("doubles");
 }
 
-PROCTOR_CHECK(Cores, DenormalSumsAgree, "K130", kSameEverywhere, kGate,
+PROCTOR_CHECK(Cores, AllCoresAgreeOnDenormalSums, "K130", kSameEverywhere, kGate,
               .faults = {"kernel.atomic_ftz:core=3"}, .needs = {"fp32_atomic_add"},
               .sizes = {.smoke = 1, .ci = 6, .full = 10'000, .stress = 100'000, .unit = "rounds"}) {
   expect_all_cores("sums");
 }
 
-PROCTOR_CHECK(Cores, SpecialFunctionsAgree, "K122", kSameEverywhere, kGate,
-              .faults = {"kernel.math_wrong:core=3"},
+PROCTOR_CHECK(Cores, AllCoresAgreeOnSpecialFunctions, "K122", kSameEverywhere, kGate,
+              .faults = {"kernel.flip_math_result_bit:core=3"},
               .sizes = {.smoke = 1, .ci = 6, .full = 10'000, .stress = 100'000, .unit = "rounds"}) {
   expect_all_cores("functions");
 }
 
-PROCTOR_CHECK(Cores, LanesAreRight, "K123", kExact, kGate,
-              .faults = {"kernel.shuffle_wrong:core=3", "kernel.vote_wrong:core=3"},
+PROCTOR_CHECK(Cores, SubGroupLanesMatchHost, "K123", kExact, kGate,
+              .faults = {"kernel.swap_shuffled_lanes:core=3", "kernel.omit_last_lane:core=3"},
               .sizes = {.smoke = 1, .ci = 6, .full = 10'000, .stress = 100'000, .unit = "rounds"}) {
   expect_all_cores("lanes");
 }
 
-PROCTOR_CHECK(Cores, LocalMemoryIsRight, "K124", kExact, kGate,
+PROCTOR_CHECK(Cores, LocalMemoryMatchesHost, "K124", kExact, kGate,
               .faults = {"kernel.racy_atomics:core=3", "kernel.drop_barrier:core=3"},
               .sizes = {.smoke = 1, .ci = 3, .full = 2'000, .stress = 20'000, .unit = "rounds"}) {
   expect_all_cores("local");
 }
 
-PROCTOR_CHECK_EACH(kernels::core_work_names(), Cores, EachAloneAgrees, "K125", kSameEverywhere, kGate,
-                   .faults = {"kernel.flipped_store:core=0"},
+PROCTOR_CHECK_EACH(kernels::core_work_names(), Cores, SingleCoreComputesSameResult, "K125", kSameEverywhere, kGate,
+                   .faults = {"kernel.flip_stored_bits:core=0"},
                    .sizes = {.smoke = 2, .ci = 3, .full = CORE_ROWS, .unit = "cores"}) {
   const Device device = leased_device();
   for (const Device& part : parts_of(device))
@@ -302,8 +302,8 @@ PROCTOR_CHECK_EACH(kernels::core_work_names(), Cores, EachAloneAgrees, "K125", k
   record_tiles(device);
 }
 
-PROCTOR_CHECK(Cores, SwingsOfLoadChangeNothing, "K126", kSameEverywhere, kGate,
-              .faults = {"kernel.fma_unfused:core=3,after=2", "kernel.flipped_store:core=3,after=1"},
+PROCTOR_CHECK(Cores, LoadSwingsChangeNoResult, "K126", kSameEverywhere, kGate,
+              .faults = {"kernel.fma_unfused:core=3,after=2", "kernel.flip_stored_bits:core=3,after=1"},
               .sizes = {.smoke = 2, .ci = 3, .full = 500, .stress = 5'000, .unit = "swings"}) {
   const Device device = leased_device();
   for (const Device& part : parts_of(device)) expect_steady(sized_for_speed(kMostSimulated), part);

@@ -41,7 +41,7 @@ int current_device() {
 
 }  // namespace
 
-PROCTOR_CHECK(Device, FlagsAreKeptAndItsOwn, "K57", "CUDA Runtime API, cudaSetDeviceFlags, cudaInitDevice",
+PROCTOR_CHECK(Device, FlagsPersistPerDevice, "K57", "CUDA Runtime API, cudaSetDeviceFlags, cudaInitDevice",
               kGate,
               .faults = {"error.swallowed:api=cudaSetDeviceFlags", "error.swallowed:api=cudaInitDevice"},
               .devices = 2) {
@@ -96,7 +96,7 @@ constexpr Limit kDeviceLimits[] = {
 
 }  // namespace
 
-PROCTOR_CHECK(Device, LimitsAreKeptAndItsOwn, "K57",
+PROCTOR_CHECK(Device, LimitsArePerDevice, "K57",
               "CUDA Runtime API, cudaDeviceSetLimit, cudaDeviceGetLimit", kGate,
               .faults = {"error.swallowed:api=cudaDevice?etLimit", "error.wrong_code:api=cudaDevice?etLimit"},
               .devices = 2, .alone = true) {
@@ -120,7 +120,7 @@ PROCTOR_CHECK(Device, LimitsAreKeptAndItsOwn, "K57",
   expect_status(kInvalidValue, CUDA_CALL(cudaDeviceGetLimit, nullptr, cudaLimitStackSize));
 }
 
-PROCTOR_CHECK(Device, LimitsAreUsualAtFirst, "K57",
+PROCTOR_CHECK(Device, InitialLimitsMatchDocumentedDefaults, "K57",
               "CUDA Programming Guide, Formatted Output, Dynamic Memory, Dynamic Parallelism: defaults",
               kWarn, .faults = {"error.swallowed:api=cudaDeviceGetLimit"}, .devices = 2, .alone = true) {
   for (const Device& device : leased_devices(2)) {
@@ -138,7 +138,7 @@ PROCTOR_CHECK(Device, LimitsAreUsualAtFirst, "K57",
   expect_status("cudaErrorUnsupportedLimit", CUDA_CALL(cudaDeviceGetLimit, &value, no_such<cudaLimit>()));
 }
 
-PROCTOR_CHECK(Device, CacheConfigurationIsAPreference, "K57", "CUDA Runtime API, cudaDeviceSetCacheConfig",
+PROCTOR_CHECK(Device, CachePreferencesAreAccepted, "K57", "CUDA Runtime API, cudaDeviceSetCacheConfig",
               kGate, .faults = {"error.swallowed:api=cudaDeviceGetCacheConfig"}, .alone = true) {
   use(leased_device());
   step("given each preference for shared memory or cache");
@@ -153,7 +153,7 @@ PROCTOR_CHECK(Device, CacheConfigurationIsAPreference, "K57", "CUDA Runtime API,
   expect_status(kInvalidValue, CUDA_CALL(cudaDeviceGetCacheConfig, nullptr));
 }
 
-PROCTOR_CHECK(Device, ChosenOneFits, "K58", "CUDA Runtime API, cudaChooseDevice", kGate,
+PROCTOR_CHECK(Device, ChooseDeviceReturnsExistingDevice, "K58", "CUDA Runtime API, cudaChooseDevice", kGate,
               .faults = {"error.swallowed:api=cudaChooseDevice"}, .devices = 2) {
   const auto devices = leased_devices(2);
   step("given the properties of each device as the request, and a request for more than any device has");
@@ -205,7 +205,7 @@ PROCTOR_HELPER(set_valid_devices) {
 
 }  // namespace
 
-PROCTOR_CHECK(Device, FirstOfTheValidOnesIsUsed, "K58", "CUDA Runtime API, cudaSetValidDevices", kWarn,
+PROCTOR_CHECK(Device, FirstValidDeviceBecomesCurrent, "K58", "CUDA Runtime API, cudaSetValidDevices", kWarn,
               .faults = {"error.swallowed:api=cudaSetValidDevices",
                          "error.wrong_code:api=cudaSetValidDevices"},
               .devices = 2) {
@@ -234,9 +234,9 @@ int peer_attribute(cudaDeviceP2PAttr attribute, int from, int to) {
 
 }  // namespace
 
-PROCTOR_CHECK(Device, PeerAttributesFitTogether, "V47",
+PROCTOR_CHECK(Device, PeerAttributesMatchPeerAccess, "V47",
               "project rule: The attributes of a peer agree with cudaDeviceCanAccessPeer.", kWarn,
-              .faults = {"visibility.peer_lie"}, .devices = 2) {
+              .faults = {"visibility.invert_peer_access"}, .devices = 2) {
   leased_devices(2);
   for (const int from : {0, 1}) {
     const int to = 1 - from;
@@ -253,7 +253,7 @@ PROCTOR_CHECK(Device, PeerAttributesFitTogether, "V47",
   }
 }
 
-PROCTOR_CHECK(Device, PeerAttributesAreOfTwoDevices, "V47", "CUDA Runtime API, cudaDeviceGetP2PAttribute",
+PROCTOR_CHECK(Device, BadPeerAttributeQueryIsRejected, "V47", "CUDA Runtime API, cudaDeviceGetP2PAttribute",
               kGate, .faults = {"error.swallowed:api=cudaDeviceGetP2PAttribute"}, .devices = 2) {
   leased_devices(2);
   step("given the peer attributes of two devices, and an attribute that does not exist");
@@ -274,7 +274,7 @@ PROCTOR_CHECK(Device, PeerAttributesAreOfTwoDevices, "V47", "CUDA Runtime API, c
                 CUDA_CALL(cudaDeviceGetP2PAttribute, &value, no_such<cudaDeviceP2PAttr>(), 0, 1));
 }
 
-PROCTOR_CHECK(Device, PeerAccessIsOnOrOff, "V47", "CUDA Runtime API, cudaDeviceEnablePeerAccess", kGate,
+PROCTOR_CHECK(Device, RepeatedPeerAccessChangeFails, "V47", "CUDA Runtime API, cudaDeviceEnablePeerAccess", kGate,
               .faults = {"error.swallowed:api=cudaDevice*PeerAccess",
                          "error.wrong_code:api=cudaDevice*PeerAccess"},
               .devices = 2) {
@@ -350,9 +350,9 @@ void expect_what_all_have(const cudaDeviceProp& told) {
 
 }  // namespace
 
-PROCTOR_CHECK(Device, PropertiesAreThoseOfItsGeneration, "V51",
+PROCTOR_CHECK(Device, PropertiesMatchComputeCapability, "V51",
               "CUDA Programming Guide, Technical Specifications per Compute Capability", kGate,
-              .faults = {"kernel.limits_lie:api=cudaGetDeviceProperties"}, .devices = 2) {
+              .faults = {"kernel.overstate_limits:api=cudaGetDeviceProperties"}, .devices = 2) {
   for (const Device& device : leased_devices(2)) {
     cudaDeviceProp told{};
     step("given the properties of a device");
@@ -372,9 +372,9 @@ PROCTOR_CHECK(Device, PropertiesAreThoseOfItsGeneration, "V51",
 }
 
 // No document gives these for all cards; they are so on each that was looked at.
-PROCTOR_CHECK(Device, PropertiesAreAsUsual, "V51",
+PROCTOR_CHECK(Device, PropertiesHaveUsualValues, "V51",
               "project rule: The properties have the usual values that deviceQuery prints on Linux.", kWarn,
-              .faults = {"kernel.limits_lie:api=cudaDeviceGetAttribute"}, .devices = 2) {
+              .faults = {"kernel.overstate_limits:api=cudaDeviceGetAttribute"}, .devices = 2) {
   for (const Device& device : leased_devices(2)) {
     const cudaDeviceProp& told = device.record()->native;
     step("given the attributes of cards made since 2017");

@@ -36,8 +36,8 @@ PROCTOR_HELPER(watch_event) {
 
 }  // namespace
 
-PROCTOR_CHECK(Event, UnrecordedOneIsReady, "K40", kUnrecorded, kGate,
-              {"order.query_never_ready:api=cudaEventQuery"}) {
+PROCTOR_CHECK(Event, UnrecordedEventIsReady, "K40", kUnrecorded, kGate,
+              {"order.never_report_ready:api=cudaEventQuery"}) {
   const auto context = leased();
   const Queue queue(context);
   step("given events that nothing was recorded in, and then something");
@@ -51,7 +51,7 @@ PROCTOR_CHECK(Event, UnrecordedOneIsReady, "K40", kUnrecorded, kGate,
   }
 }
 
-PROCTOR_CHECK(Event, ElapsedTimeOfPendingWorkIsNotReady, "K41", "CUDA Runtime API, cudaEventElapsedTime",
+PROCTOR_CHECK(Event, PendingEventHasNoElapsedTime, "K41", "CUDA Runtime API, cudaEventElapsedTime",
               kGate,
               {"error.swallowed:api=cudaEventElapsedTime", "error.wrong_code:api=cudaEventElapsedTime"}) {
   const auto context = leased();
@@ -70,8 +70,8 @@ PROCTOR_CHECK(Event, ElapsedTimeOfPendingWorkIsNotReady, "K41", "CUDA Runtime AP
   expect_status(kSuccess, CUDA_CALL(cudaEventElapsedTime, &milliseconds, native(first), native(second)));
 }
 
-PROCTOR_CHECK(Event, RecordAgainMovesIt, "K40", "CUDA Runtime API, cudaEventRecord", kGate,
-              {"order.query_lies:api=cudaEventQuery"}) {
+PROCTOR_CHECK(Event, SecondRecordMakesEventPending, "K40", "CUDA Runtime API, cudaEventRecord", kGate,
+              {"order.report_ready_early:api=cudaEventQuery"}) {
   const auto context = leased();
   Queue queue(context);
   const Event event(context);
@@ -89,8 +89,8 @@ PROCTOR_CHECK(Event, RecordAgainMovesIt, "K40", "CUDA Runtime API, cudaEventReco
 }
 
 // What counts is the latest record, also while an earlier one is still to happen: in the same stream, and in another.
-PROCTOR_CHECK(Event, RecordAgainCountsBeforeTheFirstHasHappened, "K40", "CUDA Runtime API, cudaEventRecord",
-              kGate, {"order.event_keeps_first", "order.event_keeps_first:after=1"}) {
+PROCTOR_CHECK(Event, LatestRecordDeterminesCompletion, "K40", "CUDA Runtime API, cudaEventRecord",
+              kGate, {"order.keep_first_event_record", "order.keep_first_event_record:after=1"}) {
   const auto context = leased();
   for (const bool same_stream : {true, false}) {
     Queue queue(context), other(context), waiting(context);
@@ -136,9 +136,9 @@ float milliseconds(cudaEvent_t first, cudaEvent_t second) {
 
 }  // namespace
 
-PROCTOR_CHECK(Event, OfEachKindHappensWhenItsStreamGetsThere, "K40",
+PROCTOR_CHECK(Event, EveryEventKindCompletesInOrder, "K40",
               "CUDA Runtime API, cudaEventCreateWithFlags", kGate,
-              {"order.query_lies:api=cudaEventQuery", "order.early_event_sync:api=cudaEventSynchronize"}) {
+              {"order.report_ready_early:api=cudaEventQuery", "order.end_event_wait_early:api=cudaEventSynchronize"}) {
   const auto context = leased();
   const Queue queue(context), waiting(context);
   step("given events of each kind behind a kernel that is held");
@@ -167,7 +167,7 @@ PROCTOR_CHECK(Event, OfEachKindHappensWhenItsStreamGetsThere, "K40",
   }
 }
 
-PROCTOR_CHECK(Event, TimesAreThoseOfTheWork, "K41", "CUDA Runtime API, cudaEventElapsedTime", kGate,
+PROCTOR_CHECK(Event, ElapsedTimeMatchesKernelDuration, "K41", "CUDA Runtime API, cudaEventElapsedTime", kGate,
               {"state.timestamp_zero", "state.swapped_timestamps", "state.timestamp_scale"}) {
   const auto context = leased();
   const Queue queue(context);
@@ -193,7 +193,7 @@ PROCTOR_CHECK(Event, TimesAreThoseOfTheWork, "K41", "CUDA Runtime API, cudaEvent
   suite::expect_true(milliseconds(second.handle, first.handle) <= -29, "backwards the time is negative");
 }
 
-PROCTOR_CHECK(Event, OfAnotherDeviceIsRefused, "K20",
+PROCTOR_CHECK(Event, OtherDeviceEventIsRejected, "K20",
               "CUDA Programming Guide, Multi-Device: Stream and Event Behavior", kGate,
               .faults = {"error.wrong_code", "error.swallowed"}, .devices = 2) {
   const auto devices = leased_devices(2);
@@ -219,7 +219,7 @@ PROCTOR_CHECK(Event, OfAnotherDeviceIsRefused, "K20",
                 CUDA_CALL(cudaEventElapsedTime, &time, untimed.handle, first.handle));
 }
 
-PROCTOR_CHECK(Event, ExternalOnesAreForCaptures, "K12",
+PROCTOR_CHECK(Event, ExternalFlagOutsideCaptureIsRejected, "K12",
               "CUDA Driver API, CU_EVENT_RECORD_EXTERNAL: invalid outside", kWarn,
               {"error.swallowed:api=cudaEventRecordWithFlags", "error.swallowed:api=cudaStreamWaitEvent"}) {
   const auto context = leased();
@@ -232,7 +232,7 @@ PROCTOR_CHECK(Event, ExternalOnesAreForCaptures, "K12",
                  CUDA_CALL(cudaStreamWaitEvent, native(queue), event.handle, cudaEventWaitExternal));
 }
 
-PROCTOR_CHECK(EventIpc, OnlyThoseMadeForItHaveHandles, "M41", "CUDA Runtime API, cudaIpcGetEventHandle",
+PROCTOR_CHECK(EventIpc, OnlyInterprocessEventsHaveHandles, "M41", "CUDA Runtime API, cudaIpcGetEventHandle",
               kGate, {"error.swallowed:api=cudaIpcGetEventHandle"}) {
   const auto context = leased();
   need(context.device().record()->native.ipcEventSupported != 0, "unsupported:ipc_events");
@@ -248,7 +248,7 @@ PROCTOR_CHECK(EventIpc, OnlyThoseMadeForItHaveHandles, "M41", "CUDA Runtime API,
   expect_refused("cudaIpcOpenEventHandle", CUDA_CALL(cudaIpcOpenEventHandle, &event, cudaIpcEventHandle_t{}));
 }
 
-PROCTOR_CHECK(EventIpc, OtherProcessSeesItHappen, "M41", "CUDA Runtime API, cudaIpcGetEventHandle", kGate,
+PROCTOR_CHECK(EventIpc, OtherProcessSeesCompletion, "M41", "CUDA Runtime API, cudaIpcGetEventHandle", kGate,
               {"ipc.event_not_shared"}) {
   const auto context = leased();
   need(context.device().record()->native.ipcEventSupported != 0, "unsupported:ipc_events");

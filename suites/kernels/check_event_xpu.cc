@@ -182,7 +182,7 @@ void need_ordered_lists(const Context& context) {
 
 // ---- lists ----
 
-PROCTOR_CHECK(List, NeighboursRunInOrder, "K38",
+PROCTOR_CHECK(CommandList, InOrderFlagOrdersCommands, "K38",
               "Level Zero specification, ZE_COMMAND_LIST_FLAG_IN_ORDER, ZE_COMMAND_QUEUE_FLAG_IN_ORDER",
               kGate, {"order.list_order_swapped"}) {
   const auto context = leased();
@@ -208,7 +208,7 @@ PROCTOR_CHECK(List, NeighboursRunInOrder, "K38",
 
 // ---- pools ----
 
-PROCTOR_CHECK(EventPool, EventsOfOnePoolAreSeparate, "K40", kPools, kGate, {"order.reset_ignored"}) {
+PROCTOR_CHECK(EventPool, EventsAreIndependent, "K40", kPools, kGate, {"order.reset_ignored"}) {
   const auto context = leased();
   const ze_device_handle_t device = native(context.device());
   for (const std::uint32_t count : {1u, 2u, 5u, 65u}) {
@@ -240,7 +240,7 @@ PROCTOR_CHECK(EventPool, EventsOfOnePoolAreSeparate, "K40", kPools, kGate, {"ord
   }
 }
 
-PROCTOR_CHECK(EventPool, DeviceSignalsEachOfItsEvents, "K43", kPools, kGate, {"order.ignore_wait_events"}) {
+PROCTOR_CHECK(EventPool, DeviceSignalsEveryEvent, "K43", kPools, kGate, {"order.ignore_wait_events"}) {
   const auto context = leased();
   EventPool pool(context, 9, ZE_EVENT_POOL_FLAG_HOST_VISIBLE | ZE_EVENT_POOL_FLAG_KERNEL_TIMESTAMP,
                  {native(context.device())});
@@ -260,8 +260,8 @@ PROCTOR_CHECK(EventPool, DeviceSignalsEachOfItsEvents, "K43", kPools, kGate, {"o
   list.finish();
 }
 
-PROCTOR_CHECK(Event, QueryAndLimitsAgree, "K42", "Level Zero specification, zeEventHostSynchronize, timeout",
-              kGate, {"order.query_never_ready", "order.query_lies"}) {
+PROCTOR_CHECK(Event, QueryAgreesWithTimedWait, "K42", "Level Zero specification, zeEventHostSynchronize, timeout",
+              kGate, {"order.never_report_ready", "order.report_ready_early"}) {
   const auto context = leased();
   EventPool pool(context, 1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
   const auto event = pool.make(0);
@@ -276,7 +276,7 @@ PROCTOR_CHECK(Event, QueryAndLimitsAgree, "K42", "Level Zero specification, zeEv
   }
 }
 
-PROCTOR_CHECK(Event, TimesAreThereOnceItIsDone, "K41",
+PROCTOR_CHECK(Event, TimestampsAppearAfterCompletion, "K41",
               "Level Zero specification, zeEventQueryKernelTimestamp", kGate, {"state.timestamp_zero"}) {
   const auto context = leased();
   Counter counter(context);
@@ -327,8 +327,8 @@ constexpr int kRounds = 3;
 
 }  // namespace
 
-PROCTOR_CHECK(CounterEvent, StandsForItsLastAppend, "K64", kCounterBased, kGate,
-              {"order.ignore_wait_events", "order.early_event_sync"}) {
+PROCTOR_CHECK(CounterBasedEvent, CompletionTracksLatestAppend, "K64", kCounterBased, kGate,
+              {"order.ignore_wait_events", "order.end_event_wait_early"}) {
   const auto context = leased();
   need_counter_based(context);
   for (const std::uint32_t flags : {kForImmediate, 0u, kForImmediate | kForRegular}) {
@@ -354,8 +354,8 @@ PROCTOR_CHECK(CounterEvent, StandsForItsLastAppend, "K64", kCounterBased, kGate,
   }
 }
 
-PROCTOR_CHECK(CounterEvent, NotReadyDuringEachRun, "K64", kRunAgain, kGate,
-              {"order.ignore_wait_events", "order.early_event_sync"}) {
+PROCTOR_CHECK(CounterBasedEvent, EventIsPendingDuringEachRun, "K64", kRunAgain, kGate,
+              {"order.ignore_wait_events", "order.end_event_wait_early"}) {
   const auto context = leased();
   need_counter_based(context);
   for (const std::uint32_t flags : {kForRegular, kForImmediate | kForRegular}) {
@@ -373,7 +373,7 @@ PROCTOR_CHECK(CounterEvent, NotReadyDuringEachRun, "K64", kRunAgain, kGate,
   }
 }
 
-PROCTOR_CHECK(CounterEvent, WaitIsForTheAppendBeforeIt, "K64", kCounterBased, kGate,
+PROCTOR_CHECK(CounterBasedEvent, WaitIgnoresLaterAppends, "K64", kCounterBased, kGate,
               {"order.ignore_wait_events"}) {
   const auto context = leased();
   need_counter_based(context);
@@ -394,8 +394,8 @@ PROCTOR_CHECK(CounterEvent, WaitIsForTheAppendBeforeIt, "K64", kCounterBased, kG
   expect_event("the event after the second append is done", true, event);
 }
 
-PROCTOR_CHECK(CounterEvent, CanBeMadeWithoutAPool, "K64", kWithoutPool, kGate,
-              {"order.early_event_sync", "state.timestamp_zero"}) {
+PROCTOR_CHECK(CounterBasedEvent, EventWithoutPoolWorks, "K64", kWithoutPool, kGate,
+              {"order.end_event_wait_early", "state.timestamp_zero"}) {
   const auto context = leased();
   struct Description {
     ze_base_desc_t head;
@@ -488,7 +488,7 @@ void expect_nothing_left(const std::string& what, int times, std::int64_t kiloby
 
 }  // namespace
 
-PROCTOR_CHECK(Objects, LeaveNothingWhenTheyAreDestroyed, "K63", "Level Zero specification, Objects", kWarn,
+PROCTOR_CHECK(Object, DestructionReleasesEveryResource, "K63", "Level Zero specification, Objects", kWarn,
               {"alloc.leak_on_free"}) {
   const auto context = leased();
   Queue queue(context);

@@ -73,7 +73,7 @@ bool within(const Allowance& allowed, double reference, float got) {
 
 }  // namespace
 
-PROCTOR_CHECK_EACH(fast_functions(), Math, FastFunctionIsWithinItsBound, "K23",
+PROCTOR_CHECK_EACH(fast_functions(), Math, FastFunctionIsWithinErrorBound, "K23",
                    by_vendor("OpenCL C specification, relative error with -cl-fast-relaxed-math; OpenCL-CTS "
                              "math_brute_force",
                              "CUDA Programming Guide, Intrinsic Functions: errors that are within these"),
@@ -142,7 +142,7 @@ std::vector<std::uint16_t> halves_of(const HalfRow& row, std::uint64_t seed) {
 
 }  // namespace
 
-PROCTOR_CHECK_EACH(half_functions(), Math, HalfFunctionIsWithinItsUlps, "K22", kHalfUlp,
+PROCTOR_CHECK_EACH(half_functions(), Math, HalfFunctionIsWithinUlpBound, "K22", kHalfUlp,
                    by_vendor(suite::kGate, suite::kWarn),
                    .faults = {"kernel.wrong_result:arg=3,at=3,xor=0x10"}, .needs = {"fp16"}) {
   const auto context = leased();

@@ -185,7 +185,7 @@ void expect_functions_of(Functions& functions, std::size_t lanes, const std::str
 
 }  // namespace
 
-PROCTOR_CHECK(Integer, FunctionsAreExact, "K27", kIntegerFunctions, kGate,
+PROCTOR_CHECK(Integer, BuiltinFunctionsAreExact, "K27", kIntegerFunctions, kGate,
               {"kernel.wrong_result:kernel=functions_u64,arg=3,at=36",
                "kernel.wrong_result:kernel=upsampled_i16,arg=2,at=12",
                "kernel.wrong_result:kernel=floored_i8,arg=3,at=12",
@@ -231,7 +231,7 @@ void expect_reversed(Functions& functions, const std::string& type) {
 }  // namespace
 
 // Not every driver knows the extension.
-PROCTOR_CHECK(Integer, BitsAreReversed, "K27", "SPIR-V specification, OpBitReverse; SPV_KHR_bit_instructions",
+PROCTOR_CHECK(Integer, BitReverseIsExact, "K27", "SPIR-V specification, OpBitReverse; SPV_KHR_bit_instructions",
               suite::kWarn, {"kernel.wrong_result:kernel=reversed_u16,arg=1,at=4"}) {
   const auto context = leased();
   for (const std::size_t lanes : {1u, 3u}) {
@@ -361,21 +361,21 @@ void expect_relations(const Context& context, const std::string& type) {
 
 }  // namespace
 
-PROCTOR_CHECK(Relation, OfFloatsAreExact, "K25", kRelations, kGate,
+PROCTOR_CHECK(RelationalFunction, FloatResultsAreExact, "K25", kRelations, kGate,
               {"kernel.wrong_result:kernel=relations,arg=2,at=37",
                "kernel.wrong_result:kernel=choices,arg=3,at=37",
                "kernel.wrong_result:kernel=lanes_that_are,arg=1,at=4"}) {
   expect_relations<float>(leased(), "f32");
 }
 
-PROCTOR_CHECK(Relation, OfDoublesAreExact, "K25", kRelations, kGate,
+PROCTOR_CHECK(RelationalFunction, DoubleResultsAreExact, "K25", kRelations, kGate,
               .faults = {"kernel.wrong_result:kernel=relations,arg=2,at=37"}, .needs = {"fp64"}) {
   const auto context = leased();
   need(context.device().properties().fp64, "unsupported:fp64");
   expect_relations<double>(context, "f64");
 }
 
-PROCTOR_CHECK(Relation, OfHalvesAreExact, "K25", kRelations, kGate,
+PROCTOR_CHECK(RelationalFunction, HalfResultsAreExact, "K25", kRelations, kGate,
               .faults = {"kernel.wrong_result:kernel=relations,arg=2,at=37"}, .needs = {"fp16"}) {
   const auto context = leased();
   need(context.device().properties().fp16, "unsupported:fp16");
@@ -388,7 +388,7 @@ using suite::kGate;
 using suite::step;
 
 PROCTOR_CHECK(
-    Atomic, FlagsAreTakenOnce, "K33",
+    Atomic, TestAndSetAcquiresFlagOnce, "K33",
     "OpenCL C specification, atomic flag type and operations; SPIR-V specification, OpAtomicFlagTestAndSet",
     kGate, {"kernel.wrong_result:kernel=take_flags,arg=1,at=4"}) {
   const auto context = leased();

@@ -79,7 +79,7 @@ Status end(const Queue& queue) {
 
 }  // namespace
 
-PROCTOR_CHECK(Graph, NothingRunsWhileItIsCaptured, "K45", kGraphs, kGate, {"order.capture_runs"}) {
+PROCTOR_CHECK(Graph, CaptureRunsNoWork, "K45", kGraphs, kGate, {"order.execute_captured_work"}) {
   const auto context = leased();
   Counter counter(context);
   Queue queue(context);
@@ -92,7 +92,7 @@ PROCTOR_CHECK(Graph, NothingRunsWhileItIsCaptured, "K45", kGraphs, kGate, {"orde
   expect_same("count", "0", std::to_string(counter.value()));
 }
 
-PROCTOR_CHECK(Graph, EachLaunchRunsEverything, "K45", kGraphs, kGate,
+PROCTOR_CHECK(Graph, EachLaunchRunsEveryNode, "K45", kGraphs, kGate,
               {"order.list_runs_once", "kernel.skip:kernel=increment,after=7,times=1"}) {
   const auto context = leased();
   Counter counter(context);
@@ -106,8 +106,8 @@ PROCTOR_CHECK(Graph, EachLaunchRunsEverything, "K45", kGraphs, kGate,
   expect_same("count", "15", std::to_string(counter.value()));
 }
 
-PROCTOR_CHECK(Graph, CopiesAndFillsAreReplayed, "K45", kGraphs, kGate,
-              {"memory.corrupt_copy:at=17,after=3,times=1", "copy.fill_skip"}) {
+PROCTOR_CHECK(Graph, LaunchReplaysCopiesAndFills, "K45", kGraphs, kGate,
+              {"memory.corrupt_copy:at=17,after=3,times=1", "copy.skip_fill"}) {
   const auto context = leased();
   Queue queue(context);
   const Buffer from = host_memory(context, 4096), to = host_memory(context, 4096);
@@ -130,7 +130,7 @@ PROCTOR_CHECK(Graph, CopiesAndFillsAreReplayed, "K45", kGraphs, kGate,
   }
 }
 
-PROCTOR_CHECK(Graph, StreamsThatForkAndJoinAreOneGraph, "K45", kGraphs, kGate,
+PROCTOR_CHECK(Graph, ForkedStreamsFormOneGraph, "K45", kGraphs, kGate,
               {"kernel.skip:kernel=transform", "kernel.wrong_result:kernel=transform,arg=1,at=4"}) {
   const auto context = leased();
   Queue first(context), second(context);
@@ -154,7 +154,7 @@ PROCTOR_CHECK(Graph, StreamsThatForkAndJoinAreOneGraph, "K45", kGraphs, kGate,
                read_as<std::uint32_t>(first, context, result), context.device());
 }
 
-PROCTOR_CHECK(Graph, UpdateChangesWhatRuns, "K45", "CUDA Runtime API, cudaGraphExecUpdate", kGate,
+PROCTOR_CHECK(Graph, UpdateChangesKernelArguments, "K45", "CUDA Runtime API, cudaGraphExecUpdate", kGate,
               {"kernel.skip:kernel=fill,after=1", "kernel.wrong_argument:kernel=fill,arg=1,after=1"}) {
   const auto context = leased();
   Queue queue(context);
@@ -179,7 +179,7 @@ PROCTOR_CHECK(Graph, UpdateChangesWhatRuns, "K45", "CUDA Runtime API, cudaGraphE
   expect(9);
 }
 
-PROCTOR_CHECK(Graph, WaitInACaptureIsRefusedAndEndsIt, "K45", kCodes, kGate,
+PROCTOR_CHECK(StreamCapture, StreamSynchronizeInvalidatesCapture, "K45", kCodes, kGate,
               {"error.wrong_code", "error.swallowed"}) {
   const auto context = leased();
   Counter counter(context);
@@ -211,7 +211,7 @@ void do_nothing(void*) {}
 
 }  // namespace
 
-PROCTOR_CHECK(Graph, NodesAreWhatWasCaptured, "K45",
+PROCTOR_CHECK(Graph, NodesMatchCapturedWork, "K45",
               "CUDA Runtime API, cudaGraphGetNodes, cudaGraphNodeGetType", kGate,
               {"error.swallowed:api=cudaGraphNodeGetType"}) {
   const auto context = leased();
@@ -253,7 +253,7 @@ PROCTOR_CHECK(Graph, NodesAreWhatWasCaptured, "K45",
   expect_same("nodes", "4", std::to_string(graph.nodes()));
 }
 
-PROCTOR_CHECK(Graph, UpdateNeedsTheSameShape, "K45", "CUDA Runtime API, cudaGraphExecUpdate", kGate,
+PROCTOR_CHECK(Graph, UpdateRequiresSameTopology, "K45", "CUDA Runtime API, cudaGraphExecUpdate", kGate,
               {"error.swallowed:api=cudaGraphExecUpdate", "error.wrong_code:api=cudaGraphExecUpdate"}) {
   const auto context = leased();
   Counter counter(context);
@@ -285,7 +285,7 @@ PROCTOR_CHECK(Graph, UpdateNeedsTheSameShape, "K45", "CUDA Runtime API, cudaGrap
   expect_same("number of kernels that it runs then", "2", std::to_string(counter.value()));
 }
 
-PROCTOR_CHECK(Graph, RunsWithoutWhatItWasMadeOf, "K45",
+PROCTOR_CHECK(Graph, ExecutableOutlivesSourceGraph, "K45",
               "CUDA Runtime API, cudaGraphInstantiate, cudaGraphUpload", kGate,
               {"kernel.skip:kernel=increment", "error.swallowed:api=cudaGraphUpload"}) {
   const auto context = leased();
@@ -321,7 +321,7 @@ PROCTOR_CHECK(Graph, RunsWithoutWhatItWasMadeOf, "K45",
   expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaGraphUpload, nullptr, native(queue)));
 }
 
-PROCTOR_CHECK(Graph, StreamThatDoesNotComeBackIsRefused, "K45", kCodes, kGate,
+PROCTOR_CHECK(StreamCapture, UnjoinedStreamFailsEndCapture, "K45", kCodes, kGate,
               {"error.wrong_code", "error.swallowed"}) {
   const auto context = leased();
   Counter counter(context);
@@ -335,7 +335,7 @@ PROCTOR_CHECK(Graph, StreamThatDoesNotComeBackIsRefused, "K45", kCodes, kGate,
   expect_status("cudaErrorStreamCaptureUnjoined", end(first));
 }
 
-PROCTOR_CHECK(Graph, SynchronousCopyInACaptureIsRefusedAndEndsIt, "K45", kCodes, kGate,
+PROCTOR_CHECK(StreamCapture, SynchronousCopyInvalidatesCapture, "K45", kCodes, kGate,
               {"error.wrong_code", "error.swallowed"}) {
   const auto context = leased();
   use(context.device());
@@ -355,7 +355,7 @@ PROCTOR_CHECK(Graph, SynchronousCopyInACaptureIsRefusedAndEndsIt, "K45", kCodes,
   }
 }
 
-PROCTOR_CHECK(Graph, CopiesAndFillsAreCaptured, "K45", kGraphs, kGate, {"copy.skip", "order.capture_runs"}) {
+PROCTOR_CHECK(Graph, EveryCopyAndFillIsCaptured, "K45", kGraphs, kGate, {"copy.skip", "order.execute_captured_work"}) {
   const auto context = leased();
   Queue queue(context);
   constexpr std::size_t kRow = 64, kCalls = 6;
@@ -395,7 +395,7 @@ PROCTOR_CHECK(Graph, CopiesAndFillsAreCaptured, "K45", kGraphs, kGate, {"copy.sk
   }
 }
 
-PROCTOR_CHECK(Graph, MemoryInACaptureIsRefusedAndEndsIt, "K45",
+PROCTOR_CHECK(StreamCapture, MemoryAllocationInvalidatesCapture, "K45",
               "CUDA Runtime API, cudaThreadExchangeStreamCaptureMode: potentially unsafe calls", suite::kWarn,
               {"error.wrong_code:api=cudaMalloc*", "error.swallowed:api=cudaHostAlloc"}) {
   const auto context = leased();

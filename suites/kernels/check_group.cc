@@ -46,7 +46,7 @@ std::vector<std::uint32_t> mirrored(const std::vector<std::uint32_t>& in, std::u
 
 }  // namespace
 
-PROCTOR_CHECK(Group, BarrierSeparatesWritesFromReads, "K36", kBarrier, kGate, {"kernel.drop_barrier"}) {
+PROCTOR_CHECK(WorkGroup, BarrierMakesWritesVisible, "K36", kBarrier, kGate, {"kernel.drop_barrier"}) {
   const auto context = leased();
   const auto in = noise_words(kAllItems, 1);
   step("given work-items that read what their mirror image wrote");
@@ -54,7 +54,7 @@ PROCTOR_CHECK(Group, BarrierSeparatesWritesFromReads, "K36", kBarrier, kGate, {"
                run_groups(context, "group", "mirror", in, 1, kGroupItems), context.device());
 }
 
-PROCTOR_CHECK(Group, ReductionIsExact, "K36", kBarrier, kGate,
+PROCTOR_CHECK(WorkGroup, TreeReductionIsExact, "K36", kBarrier, kGate,
               {"kernel.drop_barrier", "kernel.skip_group:at=3"}) {
   const auto context = leased();
   Queue queue(context);
@@ -71,7 +71,7 @@ PROCTOR_CHECK(Group, ReductionIsExact, "K36", kBarrier, kGate,
   expect_words("sums", expected, read_as<std::uint32_t>(queue, context, sums), context.device());
 }
 
-PROCTOR_CHECK(Group, LocalBuffersAreApart, "K14", kBarrier, kGate, {"kernel.drop_barrier"}) {
+PROCTOR_CHECK(WorkGroup, LocalArraysDoNotOverlap, "K14", kBarrier, kGate, {"kernel.drop_barrier"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "group");
@@ -102,7 +102,7 @@ std::vector<std::uint32_t> group_sizes(const Device& device) {
 
 }  // namespace
 
-PROCTOR_CHECK(Group, LocalArgumentHoldsItsGroup, "K14", kBarrier, kGate, {"kernel.drop_barrier"}) {
+PROCTOR_CHECK(WorkGroup, LocalArgumentHoldsEveryItem, "K14", kBarrier, kGate, {"kernel.drop_barrier"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "group_local");
@@ -126,7 +126,7 @@ PROCTOR_CHECK(Group, LocalArgumentHoldsItsGroup, "K14", kBarrier, kGate, {"kerne
   }
 }
 
-PROCTOR_CHECK(Group, LocalMemoryOfEveryKindIsApart, "K14", kBarrier, kGate,
+PROCTOR_CHECK(WorkGroup, LocalArraysAndArgumentsAreSeparate, "K14", kBarrier, kGate,
               {"kernel.drop_barrier", "kernel.wrong_result:kernel=all_locals,at=8"}) {
   const auto context = leased();
   Queue queue(context);
@@ -150,7 +150,7 @@ PROCTOR_CHECK(Group, LocalMemoryOfEveryKindIsApart, "K14", kBarrier, kGate,
   }
 }
 
-PROCTOR_CHECK(Group, LocalMemoryHidesOtherGroups, "K14",
+PROCTOR_CHECK(WorkGroup, LocalMemoryHidesEarlierData, "K14",
               "project rule: A group must not read data that an earlier group left in local memory.", kWarn,
               {"kernel.stale_local_memory", "kernel.stale_local_memory:core=9"}) {
   const auto context = leased();
@@ -170,10 +170,10 @@ PROCTOR_CHECK(Group, LocalMemoryHidesOtherGroups, "K14",
   expect_words("work-items that found it", std::vector<std::uint32_t>(groups), seen, context.device());
 }
 
-PROCTOR_CHECK(Cooperative, GroupsMeet, "K18",
+PROCTOR_CHECK(CooperativeLaunch, GridBarrierSynchronizesAllGroups, "K18",
               by_vendor("Level Zero specification, zeCommandListAppendLaunchCooperativeKernel",
                         "CUDA Programming Guide, Cooperative Groups"),
-              kGate, {"kernel.grid_barrier_broken"}) {
+              kGate, {"kernel.serialize_cooperative_groups"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "litmus");
@@ -241,7 +241,7 @@ void expect_shuffles(SubGroups& sub_groups, const std::string& type) {
 
 }  // namespace
 
-PROCTOR_CHECK(SubGroup, LanesKnowTheirPlaces, "K37", kSubGroup, kGate,
+PROCTOR_CHECK(SubGroup, LaneIdsAndSizesAreCorrect, "K37", kSubGroup, kGate,
               {"kernel.wrong_result:kernel=places,arg=0,at=4"}) {
   for_each_size(leased(), "shuffles_", [](SubGroups& sub_groups) {
     const auto got = sub_groups.run<std::uint32_t>("places", 3);
@@ -253,7 +253,7 @@ PROCTOR_CHECK(SubGroup, LanesKnowTheirPlaces, "K37", kSubGroup, kGate,
   });
 }
 
-PROCTOR_CHECK(SubGroup, ShufflesReadTheRightLane, "K37", kSubGroup, kGate, {"kernel.shuffle_wrong"}) {
+PROCTOR_CHECK(SubGroup, ShuffleReadsSelectedLane, "K37", kSubGroup, kGate, {"kernel.swap_shuffled_lanes"}) {
   for_each_size(leased(), "shuffles_", [](SubGroups& sub_groups) {
     expect_shuffles<std::uint8_t>(sub_groups, "u8");
     expect_shuffles<std::uint16_t>(sub_groups, "u16");
@@ -262,7 +262,7 @@ PROCTOR_CHECK(SubGroup, ShufflesReadTheRightLane, "K37", kSubGroup, kGate, {"ker
   });
 }
 
-PROCTOR_CHECK(SubGroup, VotesCountEveryLane, "K37", kSubGroup, kGate, {"kernel.vote_wrong"}) {
+PROCTOR_CHECK(SubGroup, VotesIncludeEveryLane, "K37", kSubGroup, kGate, {"kernel.omit_last_lane"}) {
   for_each_size(leased(), "shuffles_", [](SubGroups& sub_groups) {
     const auto got = sub_groups.run<std::uint32_t>("votes", 2 * sub_groups.lanes());
     sub_groups.expect("votes", got, [&](std::uint32_t k, std::uint32_t i) -> std::uint32_t {
@@ -274,8 +274,8 @@ PROCTOR_CHECK(SubGroup, VotesCountEveryLane, "K37", kSubGroup, kGate, {"kernel.v
   });
 }
 
-PROCTOR_CHECK(SubGroup, BallotsHaveABitForEveryLane, "K37", kSubGroup, kGate,
-              {"kernel.vote_wrong:kernel=ballots", "kernel.wrong_result:kernel=ballots,arg=1,at=4"}) {
+PROCTOR_CHECK(SubGroup, BallotFunctionsAreExact, "K37", kSubGroup, kGate,
+              {"kernel.omit_last_lane:kernel=ballots", "kernel.wrong_result:kernel=ballots,arg=1,at=4"}) {
   for_each_size(leased(), "shuffles_", [](SubGroups& sub_groups) {
     const auto in = lane_values<std::uint32_t>(sub_groups.items());
     const auto got = sub_groups.run<std::uint32_t>("ballots", 2 * sub_groups.lanes() + 7, in);
@@ -308,8 +308,8 @@ PROCTOR_CHECK(SubGroup, BallotsHaveABitForEveryLane, "K37", kSubGroup, kGate,
   });
 }
 
-PROCTOR_CHECK(SubGroup, LanesReduceAndScan, "K37", kScans, kGate,
-              {"kernel.vote_wrong:kernel=scans_*", "kernel.wrong_result:kernel=scans_u64,arg=1,at=8"}) {
+PROCTOR_CHECK(SubGroup, ReductionsAndScansMatchHost, "K37", kScans, kGate,
+              {"kernel.omit_last_lane:kernel=scans_*", "kernel.wrong_result:kernel=scans_u64,arg=1,at=8"}) {
   for_each_size(leased(), "scans_", [](SubGroups& sub_groups) {
     expect_scans(sub_groups, "i8", lane_operations<std::int8_t>());
     expect_scans(sub_groups, "u8", lane_operations<std::uint8_t>());
@@ -329,7 +329,7 @@ PROCTOR_CHECK(SubGroup, LanesReduceAndScan, "K37", kScans, kGate,
   });
 }
 
-PROCTOR_CHECK(SubGroup, LanesReduceAndScanDoubles, "K37", kScans, kGate,
+PROCTOR_CHECK(SubGroup, DoubleReductionsAndScansMatchHost, "K37", kScans, kGate,
               .faults = {"kernel.wrong_result:kernel=scans_f64,arg=1,at=6"}, .needs = {"fp64"}) {
   const auto context = leased();
   need(context.device().properties().fp64, "unsupported:fp64");

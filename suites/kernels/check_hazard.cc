@@ -204,7 +204,7 @@ void expect_fault_is_reported(const std::string& mode, const std::string& other)
 
 }  // namespace
 
-PROCTOR_CHECK(Hazard, EndlessKernelIsEndedByKillingItsProcess, "K49",
+PROCTOR_CHECK(HungKernel, KilledProcessFreesDevice, "K49",
               "project rule: A deadline must be enough to end a kernel.", kWarn,
               {"kernel.skip:kernel=spin_for_ever"}) {
   step("given a second process with a kernel that never ends");
@@ -216,19 +216,19 @@ PROCTOR_CHECK(Hazard, EndlessKernelIsEndedByKillingItsProcess, "K49",
   expect_healthy("a kernel that hung");
 }
 
-PROCTOR_CHECK(Hazard, StoreOutOfBoundsIsReported, "K47", kLost, kGate,
-              {"kernel.fault_swallowed:kernel=store_at"}) {
+PROCTOR_CHECK(DeviceFault, OutOfBoundsStoreIsReported, "K47", kLost, kGate,
+              {"kernel.hide_out_of_bounds_access:kernel=store_at"}) {
   step("given a second process whose kernel writes to an invalid address");
   expect_fault_is_reported("store_out_of_bounds", "read_null");
 }
 
-PROCTOR_CHECK(Hazard, NullReadIsReported, "K47", kLost, kGate, {"kernel.fault_swallowed:kernel=chase"}) {
+PROCTOR_CHECK(DeviceFault, NullReadIsReported, "K47", kLost, kGate, {"kernel.hide_out_of_bounds_access:kernel=chase"}) {
   step("given a second process whose kernel reads through a null pointer");
   expect_fault_is_reported("read_null", "store_out_of_bounds");
 }
 
 PROCTOR_CHECK(
-    Hazard, NextProcessIsHealthy, "K48",
+    DeviceFault, NextProcessComputesCorrectly, "K48",
     by_vendor("project rule: A device works after the process that broke it has ended.",
               "CUDA Runtime API, cudaErrorIllegalAddress: \"the process must be terminated and relaunched\""),
     by_vendor(kWarn, kGate), {"kernel.wrong_result:kernel=transform,arg=1,at=4"}) {
@@ -241,7 +241,7 @@ PROCTOR_CHECK(
   expect_healthy("an access out of bounds");
 }
 
-PROCTOR_CHECK(Hazard, ParentWorksAfterAFork, "K50",
+PROCTOR_CHECK(Fork, ParentMemoryCopiesStayExact, "K50",
               "project rule: A child without calls of the driver does not affect its parent.", kWarn,
               {"memory.corrupt_copy:at=17,times=1", "copy.skip"}) {
   step("given a process that forks after initialisation and continues");
@@ -268,15 +268,15 @@ void expect_printed(const std::string& which) {
 
 }  // namespace
 
-PROCTOR_CHECK_EACH(kPrints, Printf, AppearsAtTheNextSynchronise, "K51", kPrintf, by_vendor(kWarn, kGate),
+PROCTOR_CHECK_EACH(kPrints, Printf, OutputAppearsAfterSynchronize, "K51", kPrintf, by_vendor(kWarn, kGate),
                    .faults = {"kernel.printf_lost"}, .needs = {"printf"}) {
   const std::string& which = suite::parameter();
   need(which != "doubles" || leased_device().properties().fp64, "unsupported:fp64");
   expect_printed(which);
 }
 
-PROCTOR_CHECK(Printf, ManyLinesOfALaunchAppear, "K51", kPrintf, by_vendor(kWarn, kGate),
-              .faults = {"kernel.printf_cut", "kernel.printf_cut:bytes=30000"}, .needs = {"printf"}) {
+PROCTOR_CHECK(Printf, LongOutputIsComplete, "K51", kPrintf, by_vendor(kWarn, kGate),
+              .faults = {"kernel.truncate_printf", "kernel.truncate_printf:bytes=30000"}, .needs = {"printf"}) {
   expect_printed("many_lines");
 }
 

@@ -112,8 +112,8 @@ PROCTOR_HELPER(call_lost_device) {
 
 }  // namespace
 
-PROCTOR_CHECK(Hazard, LostDeviceSaysSo, "K47", "Level Zero specification, zeDeviceGetStatus", kWarn,
-              {"state.lost_unnoticed"}) {
+PROCTOR_CHECK(LostDevice, DeviceStatusReportsLoss, "K47", "Level Zero specification, zeDeviceGetStatus", kWarn,
+              {"state.report_lost_device_healthy"}) {
   step("given a second process whose kernel writes to an invalid address");
   Helper helper("store_out_of_bounds");
   helper.answer();
@@ -123,7 +123,7 @@ PROCTOR_CHECK(Hazard, LostDeviceSaysSo, "K47", "Level Zero specification, zeDevi
   expect_true(!outcome->at("device_ok").get<bool>(), "zeDeviceGetStatus reports the device as lost");
 }
 
-PROCTOR_CHECK(Hazard, EveryCallSaysThatTheDeviceIsLost, "K47",
+PROCTOR_CHECK(LostDevice, EveryCallReportsLoss, "K47",
               "Level Zero specification, ZE_RESULT_ERROR_DEVICE_LOST", kWarn,
               {"error.swallowed:api=zeCommandListCreate",
                "error.wrong_code:api=zeCommandListAppendBarrier,err=0x78000004"}) {

@@ -172,7 +172,7 @@ void expect_blocks(const Context& context, const Module& module, const std::stri
 
 }  // namespace
 
-PROCTOR_CHECK(Instruction, CompositesAreBuiltAndTakenApart, "K73", kComposites, kGate,
+PROCTOR_CHECK(SpirvInstruction, CompositesHoldSpecifiedElements, "K73", kComposites, kGate,
               {"kernel.wrong_result:kernel=composites,at=1", "kernel.wrong_result:kernel=moves,at=2"}) {
   const auto context = leased();
   const Module module = Module::load(context, "composites");
@@ -192,7 +192,7 @@ PROCTOR_CHECK(Instruction, CompositesAreBuiltAndTakenApart, "K73", kComposites, 
   }
 }
 
-PROCTOR_CHECK(Instruction, ResultsOfTwoPartsAreExact, "K73", "SPIR-V specification, OpSMulExtended", kGate,
+PROCTOR_CHECK(SpirvInstruction, ExtendedSignedProductIsExact, "K73", "SPIR-V specification, OpSMulExtended", kGate,
               {"kernel.wrong_result:kernel=wide,at=9"}) {
   const auto context = leased();
   const Module module = Module::load(context, "wide_arithmetic");
@@ -207,7 +207,7 @@ PROCTOR_CHECK(Instruction, ResultsOfTwoPartsAreExact, "K73", "SPIR-V specificati
   }
 }
 
-PROCTOR_CHECK(Instruction, EveryCaseOfASwitchIsFound, "K74", kBranches, kGate,
+PROCTOR_CHECK(SpirvInstruction, SwitchSelectsMatchingCase, "K74", kBranches, kGate,
               {"kernel.wrong_result:kernel=switch8,at=1", "kernel.wrong_result:kernel=switch64,at=0"}) {
   const auto context = leased();
   const Module module = Module::load(context, "branches");
@@ -225,7 +225,7 @@ PROCTOR_CHECK(Instruction, EveryCaseOfASwitchIsFound, "K74", kBranches, kGate,
   }
 }
 
-PROCTOR_CHECK(Instruction, ValuesChangePlacesAtOnce, "K74", kBranches, kGate,
+PROCTOR_CHECK(SpirvInstruction, PhiValuesUpdateInParallel, "K74", kBranches, kGate,
               {"kernel.wrong_result:kernel=places,at=1", "kernel.wrong_result:kernel=branches,at=0"}) {
   const auto context = leased();
   const Module module = Module::load(context, "branches");
@@ -236,7 +236,7 @@ PROCTOR_CHECK(Instruction, ValuesChangePlacesAtOnce, "K74", kBranches, kGate,
   expect_items(context, module, "branches", in, branched);
 }
 
-PROCTOR_CHECK(Instruction, PointersLeadToTheirParts, "K75", kPointers, kGate,
+PROCTOR_CHECK(SpirvInstruction, AccessChainsAndCopiesReachElements, "K75", kPointers, kGate,
               {"kernel.wrong_result:kernel=chains,at=1", "kernel.wrong_result:kernel=copies,at=33"}) {
   const auto context = leased();
   const Module module = Module::load(context, "pointers");
@@ -261,7 +261,7 @@ PROCTOR_CHECK(Instruction, PointersLeadToTheirParts, "K75", kPointers, kGate,
   }
 }
 
-PROCTOR_CHECK(Instruction, PointersAreCastBetweenKindsOfMemory, "K75", kPointers, kGate,
+PROCTOR_CHECK(SpirvInstruction, PointerCastsRespectStorageClass, "K75", kPointers, kGate,
               {"kernel.wrong_result:kernel=casts,at=1", "kernel.wrong_result:kernel=aligned,at=49"}) {
   const auto context = leased();
   const Module module = Module::load(context, "pointers");
@@ -272,7 +272,7 @@ PROCTOR_CHECK(Instruction, PointersAreCastBetweenKindsOfMemory, "K75", kPointers
                  {0, 0, 0, 0, 0, 0, 1, 2, 3, 1, 77, 1, 2, 1, 2, 77, 3, 500, kLarge});
 }
 
-PROCTOR_CHECK(Instruction, ListsOfVariablesAreFollowed, "K75", kPointers, kGate,
+PROCTOR_CHECK(SpirvInstruction, ConstantPointersReachModuleVariables, "K75", kPointers, kGate,
               {"kernel.wrong_result:kernel=lists,at=1"}) {
   const auto context = leased();
   const Module module = Module::load(context, "lists");
@@ -280,7 +280,7 @@ PROCTOR_CHECK(Instruction, ListsOfVariablesAreFollowed, "K75", kPointers, kGate,
                  {kLarge * 121 + 7 * 11 + 5, 77, kLarge, 0, 3, 2, 2, 3, 0, 5, 3});
 }
 
-PROCTOR_CHECK(Instruction, PointersAreComparedAndSubtracted, "K75",
+PROCTOR_CHECK(SpirvInstruction, PointerComparisonAndDifferenceAreExact, "K75",
               "SPIR-V specification, 1.4: OpPtrEqual, OpPtrNotEqual, OpPtrDiff, OpCopyLogical", kGate,
               {"kernel.wrong_result:kernel=newer,at=1"}) {
   const auto context = leased();
@@ -289,19 +289,19 @@ PROCTOR_CHECK(Instruction, PointersAreComparedAndSubtracted, "K75",
                  {1, 0, 0, 1, 3, 0 - std::uint64_t{3}, 4, kLarge, kLarge});
 }
 
-PROCTOR_CHECK(Constants, OfEveryTypeAreGiven, "K10", kConstants, kGate,
+PROCTOR_CHECK(SpecConstant, ValuesOfEveryTypeApply, "K10", kConstants, kGate,
               {"kernel.spec_constant_ignored", "kernel.wrong_result:kernel=specialised,at=1"}) {
   expect_specialised(leased(), "specialised", false);
 }
 
-PROCTOR_CHECK(Constants, OthersAreMadeOfThem, "K10", kConstantOperations, kGate,
+PROCTOR_CHECK(SpecConstant, DerivedConstantsUseGivenValues, "K10", kConstantOperations, kGate,
               {"kernel.spec_constant_ignored", "kernel.wrong_result:kernel=specialised,at=65"}) {
   const auto context = leased();
   need_built_apart(context, "construct_constant_operations", "OpSpecConstantOp", kConstantOperations);
   expect_specialised(context, "construct_constant_operations", true);
 }
 
-PROCTOR_CHECK(Module, DecorationsAndNotesAreObeyed, "K76",
+PROCTOR_CHECK(Module, DecorationsAndNamesTakeEffect, "K76",
               "SPIR-V specification, annotation and debug instructions", kGate,
               {"kernel.wrong_result:at=1"}) {
   const auto context = leased();
@@ -317,7 +317,7 @@ PROCTOR_CHECK(Module, DecorationsAndNotesAreObeyed, "K76",
   expect_required(module, "fixed", {8, 4, 2}, context.device());
 }
 
-PROCTOR_CHECK(Module, SizeOfGroupsIsRequiredByConstants, "K76", kLocalSizeId, kGate,
+PROCTOR_CHECK(Module, LocalSizeIdSetsRequiredSize, "K76", kLocalSizeId, kGate,
               {"kernel.spec_constant_ignored"}) {
   const auto context = leased();
   const std::string name = "construct_local_size_id";
@@ -328,7 +328,7 @@ PROCTOR_CHECK(Module, SizeOfGroupsIsRequiredByConstants, "K76", kLocalSizeId, kG
   expect_required(other, "construct", {2, 3, 9}, context.device());
 }
 
-PROCTOR_CHECK(SubGroup, BlocksAreReadAndWrittenTogether, "K37", kBlocks, kGate,
+PROCTOR_CHECK(SubGroup, BlockReadsAndWritesAreExact, "K37", kBlocks, kGate,
               {"kernel.wrong_result:kernel=u16_4,at=6", "kernel.wrong_result:kernel=u64_8,at=9"}) {
   const auto context = leased();
   const auto& sizes = context.device().properties().sub_group_sizes;
@@ -357,7 +357,8 @@ constexpr const char* kTwoParts = "SPIR-V specification, OpUMulExtended, OpIAddC
 constexpr const char* kDebug = "SPIR-V specification, debug instructions, which have no semantic impact";
 
 struct Construct {
-  const char* name;    // of the case, and what the skip names
+  const char* name;       // of the case
+  const char* construct;  // the skip names it
   const char* module;  // construct_MODULE
   const char* rule;
   const char* source;
@@ -377,50 +378,50 @@ Numbers first_of(std::uint64_t x, std::uint64_t) { return {x}; }
 
 // clang-format off
 const Construct kConstructs[] = {
-    {"VectorOfVectors", "vector_of_vectors", "K73", kPartsOfComposites, kWarn, [](std::uint64_t x, std::uint64_t y) -> Numbers {
+    {"VectorIsConstructedFromVectors", "VectorOfVectors", "vector_of_vectors", "K73", kPartsOfComposites, kWarn, [](std::uint64_t x, std::uint64_t y) -> Numbers {
        const std::uint64_t a = low_bits(x, 16), b = low_bits(y, 16);
        return {a, b, a, b, a, b, b, b, a};
      }},
-    {"ExtractFromAVectorInside", "extract_from_a_vector_inside", "K73", kPartsOfComposites, kWarn,
+    {"ExtractReadsNestedVector", "ExtractFromAVectorInside", "extract_from_a_vector_inside", "K73", kPartsOfComposites, kWarn,
      [](std::uint64_t x, std::uint64_t y) -> Numbers { return {low_bits(y, 16), low_bits(x, 16)}; }},
-    {"InsertIntoAVectorInside", "insert_into_a_vector_inside", "K73", kPartsOfComposites, kWarn,
+    {"InsertChangesNestedVector", "InsertIntoAVectorInside", "insert_into_a_vector_inside", "K73", kPartsOfComposites, kWarn,
      [](std::uint64_t x, std::uint64_t y) -> Numbers { return {low_bits(y, 16), 2, low_bits(x, 16)}; }},
-    {"SelectOfStructures", "select_a_structure", "K73", "SPIR-V specification, 1.4: OpSelect", kGate,
+    {"SelectReturnsWholeComposite", "SelectOfStructures", "select_a_structure", "K73", "SPIR-V specification, 1.4: OpSelect", kGate,
      [](std::uint64_t x, std::uint64_t y) -> Numbers {
        return x < y ? Numbers{x, 3, x} : Numbers{y, 5, y};
      }},
-    {"UMulExtended", "product", "K73", kTwoParts, kWarn, [](std::uint64_t x, std::uint64_t y) -> Numbers {
+    {"UMulExtendedIsExact", "UMulExtended", "product", "K73", kTwoParts, kWarn, [](std::uint64_t x, std::uint64_t y) -> Numbers {
        const std::uint64_t bytes = low_bits(x, 8) * low_bits(y, 8);
        return {x * y, high_half(x, y), low_bits(bytes, 8), bytes >> 8};
      }},
-    {"UMulExtendedOfVectors", "product_of_vectors", "K73", kTwoParts, kWarn, [](std::uint64_t x, std::uint64_t y) -> Numbers {
+    {"VectorUMulExtendedIsExact", "UMulExtendedOfVectors", "product_of_vectors", "K73", kTwoParts, kWarn, [](std::uint64_t x, std::uint64_t y) -> Numbers {
        return {low_bits(low_bits(y, 32) * 10, 32), low_bits(x, 32) * low_bits(y, 32) >> 32};
      }},
-    {"IAddCarry", "carry", "K73", kTwoParts, kGate, [](std::uint64_t x, std::uint64_t y) -> Numbers {
+    {"IAddCarryIsExact", "IAddCarry", "carry", "K73", kTwoParts, kGate, [](std::uint64_t x, std::uint64_t y) -> Numbers {
        return {x + y, x + y < x, (low_bits(x, 32) + low_bits(y, 32)) >> 32};
      }},
-    {"ISubBorrow", "borrow", "K73", kTwoParts, kGate, [](std::uint64_t x, std::uint64_t y) -> Numbers {
+    {"ISubBorrowIsExact", "ISubBorrow", "borrow", "K73", kTwoParts, kGate, [](std::uint64_t x, std::uint64_t y) -> Numbers {
        return {low_bits(x - y, 16), low_bits(x, 16) < low_bits(y, 16)};
      }},
-    {"ISubBorrowOfVectors", "borrow_of_vectors", "K73", kTwoParts, kWarn, [](std::uint64_t x, std::uint64_t y) -> Numbers {
+    {"VectorISubBorrowIsExact", "ISubBorrowOfVectors", "borrow_of_vectors", "K73", kTwoParts, kWarn, [](std::uint64_t x, std::uint64_t y) -> Numbers {
        return {y - 7, 5 < x, x < y};
      }},
-    {"LogicalNot", "logical_not", "K25", "SPIR-V specification, OpLogicalNot", kGate,
+    {"LogicalNotInvertsCondition", "LogicalNot", "logical_not", "K25", "SPIR-V specification, OpLogicalNot", kGate,
      [](std::uint64_t x, std::uint64_t y) -> Numbers { return {!(x < y)}; }},
-    {"LogicalNotEqualOfVectors", "logical_not_equal_of_vectors", "K25", "SPIR-V specification, OpLogicalNotEqual", kGate,
+    {"LogicalNotEqualComparesVectors", "LogicalNotEqualOfVectors", "logical_not_equal_of_vectors", "K25", "SPIR-V specification, OpLogicalNotEqual", kGate,
      [](std::uint64_t x, std::uint64_t y) -> Numbers { return {x <= y, y <= x, 1}; }},
-    {"CopyMemory", "copy_memory", "K75", "SPIR-V specification, OpCopyMemory", kGate,
+    {"CopyMemoryCopiesWholeArray", "CopyMemory", "copy_memory", "K75", "SPIR-V specification, OpCopyMemory", kGate,
      [](std::uint64_t x, std::uint64_t y) -> Numbers { return {x, y, 0, 0, x, y, 0, 0}; }},
-    {"GenericCastToPtrExplicitOfLongs", "generic_cast", "K75", "SPIR-V specification, OpGenericCastToPtrExplicit", kWarn,
+    {"GenericCastChecksStorageClass", "GenericCastToPtrExplicitOfLongs", "generic_cast", "K75", "SPIR-V specification, OpGenericCastToPtrExplicit", kWarn,
      [](std::uint64_t, std::uint64_t) -> Numbers { return {1, 1}; }},
-    {"FirstNameOfAFunction", "one_function_two_names", "K76",
+    {"FirstEntryPointNameRuns", "FirstNameOfAFunction", "one_function_two_names", "K76",
      "SPIR-V specification, OpEntryPoint: two may name one function with other names", kWarn, &first_of, "abc"},
-    {"LastNameOfAFunction", "one_function_two_names", "K76",
+    {"SecondEntryPointNameRuns", "LastNameOfAFunction", "one_function_two_names", "K76",
      "SPIR-V specification, OpEntryPoint: two may name one function with other names", kGate, &first_of, "abcdefg"},
-    {"NameForDebuggersOfAKernel", "other_debug_name", "K76", kDebug, kWarn, &first_of},
-    {"SourceText", "source_text", "K76", kDebug, kWarn, &first_of},
-    {"SourceContinued", "source_continued", "K76", kDebug, kWarn, &first_of},
-    {"NonSemanticInstructions", "non_semantic", "K76",
+    {"DebugNameDoesNotRenameKernel", "NameForDebuggersOfAKernel", "other_debug_name", "K76", kDebug, kWarn, &first_of},
+    {"SourceTextIsIgnored", "SourceText", "source_text", "K76", kDebug, kWarn, &first_of},
+    {"SourceContinuedIsIgnored", "SourceContinued", "source_continued", "K76", kDebug, kWarn, &first_of},
+    {"NonSemanticInstructionsAreIgnored", "NonSemanticInstructions", "non_semantic", "K76",
      "SPIR-V extension, SPV_KHR_non_semantic_info, which no driver has to have", kWarn, &first_of},
 };
 // clang-format on
@@ -433,7 +434,7 @@ class ConstructCheck final : public suite::Check {
   void body() override {
     const auto context = leased();
     const std::string name = std::string("construct_") + row_.module;
-    const Module module = load_built_apart(context, name, row_.name, row_.source);
+    const Module module = load_built_apart(context, name, row_.construct, row_.source);
     for (const auto& [x, y] : pairs_of_numbers())
       expect_results(context, module, row_.kernel, {x, y, 0, 0}, row_.expected(x, y));
   }
@@ -443,7 +444,7 @@ class ConstructCheck final : public suite::Check {
 
 [[maybe_unused]] const bool kAdded = [] {
   for (const Construct& row : kConstructs) {
-    suite::add_check({"Construct", row.name, row.rule, row.source, row.severity, __FILE__, __LINE__,
+    suite::add_check({"SpirvConstruct", row.name, row.rule, row.source, row.severity, __FILE__, __LINE__,
                       suite::CheckTraits{.faults = {"kernel.wrong_result:at=0"}}},
                      [&row] { return new ConstructCheck(row); });
   }
@@ -453,7 +454,7 @@ class ConstructCheck final : public suite::Check {
 }  // namespace
 
 // SPIR-V requires this instruction without a capability. No version of Intel's compiler has it.
-PROCTOR_CHECK(Instruction, FloatsAreQuantizedToHalves, "K26", "SPIR-V specification, OpQuantizeToF16", kWarn,
+PROCTOR_CHECK(SpirvInstruction, QuantizeToHalfRoundsToNearest, "K26", "SPIR-V specification, OpQuantizeToF16", kWarn,
               {"kernel.wrong_result:kernel=construct,at=0"}) {
   const auto context = leased();
   Numbers in, expected;

@@ -237,7 +237,7 @@ void expect_integers(std::uint32_t lanes) {
 
 }  // namespace
 
-PROCTOR_CHECK(Integer, EveryTypeIsExact, "K27", kIntegers, kGate,
+PROCTOR_CHECK(Integer, OperationsAreExactInEveryType, "K27", kIntegers, kGate,
               {"kernel.wrong_result:kernel=ordered_i8,arg=2,at=36",
                "kernel.wrong_result:kernel=modular_u64,arg=2,at=40",
                "kernel.wrong_result:kernel=remainders_i16,arg=2,at=12"}) {
@@ -248,7 +248,7 @@ PROCTOR_CHECK(Integer, EveryTypeIsExact, "K27", kIntegers, kGate,
 
 // ---- conversions ----
 
-PROCTOR_CHECK(Convert, FloatToIntegerInEveryMode, "K26", kConversions, kGate,
+PROCTOR_CHECK(Conversion, FloatToIntegerHonorsRoundingMode, "K26", kConversions, kGate,
               {"kernel.wrong_result:arg=1,at=28"}) {
   const auto context = leased();
   std::vector<float> x = {0.5f,   -0.5f,  1.5f, 2.5f,  -2.5f,         127.5f,         128.0f, -128.5f,
@@ -272,7 +272,7 @@ PROCTOR_CHECK(Convert, FloatToIntegerInEveryMode, "K26", kConversions, kGate,
                run_integers<std::uint32_t>(context, "conversions", "float_to_int", 6, x), context.device());
 }
 
-PROCTOR_CHECK(Convert, IntegerToFloatIsToNearestEven, "K26", kConversions, kGate,
+PROCTOR_CHECK(Conversion, IntegerToFloatRoundsToEven, "K26", kConversions, kGate,
               {"kernel.wrong_result:arg=1,at=8"}) {
   const auto context = leased();
   auto x = edge_words(1);
@@ -287,7 +287,7 @@ PROCTOR_CHECK(Convert, IntegerToFloatIsToNearestEven, "K26", kConversions, kGate
                run_integers<std::uint32_t>(context, "conversions", "int_to_float", 2, x), context.device());
 }
 
-PROCTOR_CHECK(Convert, HalvesRoundToNearestEven, "K26", kConversions, kGate,
+PROCTOR_CHECK(Conversion, FloatToHalfRoundsToEven, "K26", kConversions, kGate,
               {"kernel.wrong_result:arg=1,at=4"}) {
   const auto context = leased();
   std::vector<float> x = {
@@ -304,7 +304,7 @@ PROCTOR_CHECK(Convert, HalvesRoundToNearestEven, "K26", kConversions, kGate,
   expect_words("halves, as bits", expected, got, context.device());
 }
 
-PROCTOR_CHECK(Convert, EveryHalfHasItsFloat, "K26", kConversions, kGate, {"kernel.wrong_result:arg=1,at=4"}) {
+PROCTOR_CHECK(Conversion, EveryHalfConvertsToFloatExactly, "K26", kConversions, kGate, {"kernel.wrong_result:arg=1,at=4"}) {
   const auto context = leased();
   std::vector<std::uint16_t> x;
   std::vector<std::uint32_t> expected;
@@ -321,7 +321,7 @@ PROCTOR_CHECK(Convert, EveryHalfHasItsFloat, "K26", kConversions, kGate, {"kerne
                run_integers<std::uint32_t>(context, "conversions", "half_to_float", 1, x), context.device());
 }
 
-PROCTOR_CHECK(Process, RoundingModeIsKept, "K25",
+PROCTOR_CHECK(Process, LaunchKeepsRoundingMode, "K25",
               "C standard, floating-point environment: a call keeps the mode", kGate,
               {"host.rounding_mode_changed"}) {
   const auto context = leased();

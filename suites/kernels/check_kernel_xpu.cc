@@ -79,7 +79,7 @@ std::vector<std::uint32_t> run_one_group(const Context& context, const Kernel& k
 
 }  // namespace
 
-PROCTOR_CHECK(Kernel, PropertiesAreThoseOfItsSource, "K19", kProperties, kGate, {"kernel.limits_lie"}) {
+PROCTOR_CHECK(Kernel, PropertiesMatchSource, "K19", kProperties, kGate, {"kernel.overstate_limits"}) {
   step("given kernels whose arguments and sizes are known");
   const auto context = leased();
   const Properties& device = context.device().properties();
@@ -113,7 +113,7 @@ PROCTOR_CHECK(Kernel, PropertiesAreThoseOfItsSource, "K19", kProperties, kGate, 
   }
 }
 
-PROCTOR_CHECK(Kernel, MemoryIsThatOfItsSource, "K19", kProperties, kWarn, {"kernel.skip:kernel=fill"}) {
+PROCTOR_CHECK(Kernel, MemoryPropertiesMatchSource, "K19", kProperties, kWarn, {"kernel.skip:kernel=fill"}) {
   step("given a kernel that stores one word");
   const auto context = leased();
   const Module module = Module::load(context, "basic");
@@ -133,8 +133,8 @@ PROCTOR_CHECK(Kernel, MemoryIsThatOfItsSource, "K19", kProperties, kWarn, {"kern
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
-PROCTOR_CHECK(Kernel, NameLeadsBackToIt, "K01", "Level Zero specification, zeKernelGetName", kGate,
-              {"kernel.names_wrong"}) {
+PROCTOR_CHECK(Kernel, NameMatchesModuleListing, "K01", "Level Zero specification, zeKernelGetName", kGate,
+              {"kernel.omit_kernel_name"}) {
   const auto context = leased();
   const Module module = Module::load(context, "basic");
   step("given every kernel that a module lists");
@@ -157,7 +157,7 @@ PROCTOR_CHECK(Kernel, NameLeadsBackToIt, "K01", "Level Zero specification, zeKer
 }
 
 // How they are written no sentence says: no gate.
-PROCTOR_CHECK(Kernel, AttributesAreThoseOfItsSource, "K19",
+PROCTOR_CHECK(Kernel, SourceAttributesAreReported, "K19",
               "Level Zero specification, zeKernelGetSourceAttributes", kWarn,
               {"kernel.sub_group_size_wrong:kernel=sub_group_16"}) {
   const auto context = leased();
@@ -196,7 +196,7 @@ PROCTOR_CHECK(Kernel, AttributesAreThoseOfItsSource, "K19",
   expect_same("size of a sub-group that ran", "16", std::to_string(ran[0]));
 }
 
-PROCTOR_CHECK(Kernel, KeepsItsIndirectAccess, "K16", "Level Zero specification, zeKernelSetIndirectAccess",
+PROCTOR_CHECK(Kernel, IndirectAccessFlagsAreKept, "K16", "Level Zero specification, zeKernelSetIndirectAccess",
               kGate, {"kernel.skip:kernel=indirect"}) {
   const auto context = leased();
   Queue queue(context);
@@ -221,7 +221,7 @@ PROCTOR_CHECK(Kernel, KeepsItsIndirectAccess, "K16", "Level Zero specification, 
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
-PROCTOR_CHECK(Kernel, HintsChangeNoResult, "K16",
+PROCTOR_CHECK(Kernel, HintsDoNotChangeResult, "K16",
               "Level Zero specification, zeKernelSetCacheConfig, zeKernelSchedulingHintExp", kGate,
               {"kernel.wrong_result:kernel=group_8_4_2,at=1"}) {
   const auto context = leased();
@@ -251,8 +251,8 @@ PROCTOR_CHECK(Kernel, HintsChangeNoResult, "K16",
 
 // ---- sizes ----
 
-PROCTOR_CHECK(Kernel, GroupsOfEveryShapeUpToTheLimit, "K13", "Level Zero specification, zeKernelSetGroupSize",
-              kGate, {"kernel.limits_lie"}) {
+PROCTOR_CHECK(Kernel, GroupSizeAtLimitIsAccepted, "K13", "Level Zero specification, zeKernelSetGroupSize",
+              kGate, {"kernel.overstate_limits"}) {
   step("given groups at the limits that the device reports");
   const auto context = leased();
   const auto& device = context.device().properties();
@@ -286,7 +286,7 @@ PROCTOR_CHECK(Kernel, GroupsOfEveryShapeUpToTheLimit, "K13", "Level Zero specifi
   }
 }
 
-PROCTOR_CHECK(Kernel, MostGroupsCanBeAppended, "K17",
+PROCTOR_CHECK(Launch, LargestGroupCountIsAccepted, "K17",
               "Level Zero specification, ze_device_compute_properties_t, maxGroupCountX", kGate,
               {"kernel.skip:kernel=fill"}) {
   const auto context = leased();
@@ -315,7 +315,7 @@ PROCTOR_CHECK(Kernel, MostGroupsCanBeAppended, "K17",
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
-PROCTOR_CHECK(Kernel, SuggestedSizesDivideTheWork, "K19",
+PROCTOR_CHECK(Kernel, SuggestedGroupSizeDividesGlobalSize, "K19",
               "project rule: A suggested group size divides the work without a rest.", kWarn,
               {"kernel.skip:kernel=group_8_4_2"}) {
   const auto context = leased();
@@ -387,7 +387,7 @@ void destroy(const Built& built) {
 
 }  // namespace
 
-PROCTOR_CHECK(Module, UnsupportedFlagIsIgnoredWithAWarning, "K05",
+PROCTOR_CHECK(Module, UnknownBuildFlagOnlyWarns, "K05",
               "Level Zero specification, ze_module_desc_t, pBuildFlags", kWarn,
               {"kernel.skip:kernel=transform"}) {
   const auto context = leased();
@@ -420,9 +420,9 @@ PROCTOR_CHECK(Module, UnsupportedFlagIsIgnoredWithAWarning, "K05",
                read_as<std::uint32_t>(queue, context, to), context.device());
 }
 
-PROCTOR_CHECK(Module, NativeImageKeepsItsConstants, "K09",
+PROCTOR_CHECK(Module, NativeBinaryKeepsSpecConstants, "K09",
               "Level Zero specification, zeModuleGetNativeBinary", kGate,
-              {"kernel.native_binary_wrong", "kernel.spec_constant_ignored"}) {
+              {"kernel.corrupt_native_binary", "kernel.spec_constant_ignored"}) {
   const auto context = leased();
   Queue queue(context);
   const std::uint64_t wide = 0x123456789abcdef0;
@@ -441,8 +441,8 @@ PROCTOR_CHECK(Module, NativeImageKeepsItsConstants, "K09",
   }
 }
 
-PROCTOR_CHECK(Module, DamagedNativeImageIsRefused, "K03", "Level Zero specification, zeModuleCreate", kWarn,
-              {"kernel.corrupt_accepted"}) {
+PROCTOR_CHECK(Module, DamagedNativeBinaryIsRejected, "K03", "Level Zero specification, zeModuleCreate", kWarn,
+              {"kernel.accept_corrupt_module"}) {
   const auto context = leased();
   const Module module = Module::load(context, "constants", {.constants = {{1, 7, 8}}});
   std::size_t bytes = 0;
@@ -472,7 +472,7 @@ PROCTOR_CHECK(Module, DamagedNativeImageIsRefused, "K03", "Level Zero specificat
   expect_damage("is a portable one", module_file("basic"));
 }
 
-PROCTOR_CHECK(Module, CompleteOnesLinkAndGoOn, "K01", "project rule: Modules without imports can be linked.",
+PROCTOR_CHECK(Module, DynamicLinkKeepsCompleteModulesUsable, "K01", "project rule: Modules without imports can be linked.",
               kWarn, {"kernel.wrong_result:kernel=fill,at=0"}) {
   // Loaders up to 1.8 that intercept calls write the handle of a log that nobody asks for.
   need(has_handles_of_the_driver(), "unsupported:link_without_a_log_through_the_loader");
@@ -512,7 +512,7 @@ PROCTOR_CHECK(Module, CompleteOnesLinkAndGoOn, "K01", "project rule: Modules wit
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
-PROCTOR_CHECK(Module, FunctionOfNoSuchNameHasNoAddress, "K06",
+PROCTOR_CHECK(Module, UnknownFunctionNameIsRejected, "K06",
               "Level Zero specification, zeModuleGetFunctionPointer", kWarn,
               {"error.swallowed:api=zeModuleGetFunctionPointer"}) {
   const auto context = leased();
@@ -528,8 +528,8 @@ PROCTOR_CHECK(Module, FunctionOfNoSuchNameHasNoAddress, "K06",
   expect_true(!status.ok() || address != nullptr, "a function that is found has an address");
 }
 
-PROCTOR_CHECK(Global, PlaceAndSizeAreAskedForAlone, "K08",
-              "Level Zero specification, zeModuleGetGlobalPointer", kGate, {"kernel.global_wrong"}) {
+PROCTOR_CHECK(GlobalVariable, PointerAndSizeAreQueriedSeparately, "K08",
+              "Level Zero specification, zeModuleGetGlobalPointer", kGate, {"kernel.corrupt_global_variable"}) {
   const auto context = leased();
   Queue queue(context);
   step("given a variable of a module, and queries of its address and size, together and alone");

@@ -55,24 +55,24 @@ std::uint32_t largest_group(const Device& device) {
 
 }  // namespace
 
-PROCTOR_CHECK(Launch, IdsInOneDimension, "K17", kIds, kGate,
+PROCTOR_CHECK(Launch, OneDimensionalIdsAreCorrect, "K17", kIds, kGate,
               {"kernel.wrong_group_id:at=1", "kernel.skip_group:at=2"}) {
   expect_ids({.groups = {5, 1, 1}, .group = {7, 1, 1}});
 }
 
-PROCTOR_CHECK(Launch, IdsInTwoDimensions, "K17", kIds, kGate,
+PROCTOR_CHECK(Launch, TwoDimensionalIdsAreCorrect, "K17", kIds, kGate,
               {"kernel.wrong_group_id:at=3", "kernel.skip_group:at=2"}) {
   expect_ids({.groups = {3, 5, 1}, .group = {4, 2, 1}});
 }
 
-PROCTOR_CHECK(Launch, IdsInThreeDimensions, "K17", kIds, kGate,
+PROCTOR_CHECK(Launch, ThreeDimensionalIdsAreCorrect, "K17", kIds, kGate,
               {"kernel.wrong_group_id:at=5", "kernel.skip_group:at=2"}) {
   expect_ids({.groups = {3, 2, 4}, .group = {2, 3, 2}});
 }
 
 PROCTOR_CHECK(Launch, EveryGroupRunsOnce, "K17", kIds, kGate,
               .faults = by_vendor<Texts>({"kernel.run_twice", "kernel.skip_group:at=0,kernel=count_groups",
-                                          "kernel.skip_group:tile=1,at=999", "alloc.oom_late",
+                                          "kernel.skip_group:tile=1,at=999", "alloc.fail_on_first_use",
                                           "kernel.launch_fail", "state.device_lost", "state.card_lost",
                                           "state.card_hung", "kernel.hang"},
                                          {"kernel.run_twice", "kernel.skip_group:at=0,kernel=count_groups",
@@ -91,7 +91,7 @@ PROCTOR_CHECK(Launch, EveryGroupRunsOnce, "K17", kIds, kGate,
   });
 }
 
-PROCTOR_CHECK(Launch, LargestGroupRuns, "K13", kGroupSize, kGate, {"kernel.limits_lie"}) {
+PROCTOR_CHECK(Launch, LargestGroupRuns, "K13", kGroupSize, kGate, {"kernel.overstate_limits"}) {
   step("given groups as large as the device reports");
   const auto context = leased();
   Queue queue(context);
@@ -106,8 +106,8 @@ PROCTOR_CHECK(Launch, LargestGroupRuns, "K13", kGroupSize, kGate, {"kernel.limit
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
-PROCTOR_CHECK(Launch, LargerGroupIsRefused, "K13", kGroupSize, by_vendor(kWarn, kGate),
-              {"kernel.limit_ignored"}) {
+PROCTOR_CHECK(Launch, OversizedGroupIsRejected, "K13", kGroupSize, by_vendor(kWarn, kGate),
+              {"kernel.accept_oversized_group"}) {
   const auto context = leased();
   Filler filler(context);
   const auto& properties = context.device().properties();
@@ -117,7 +117,7 @@ PROCTOR_CHECK(Launch, LargerGroupIsRefused, "K13", kGroupSize, by_vendor(kWarn, 
   expect_too_large(filler.try_group({properties.largest_group, 2, 1}));
 }
 
-PROCTOR_CHECK(Launch, EmptyGroupIsRefused, "K12",
+PROCTOR_CHECK(Launch, EmptyGroupIsRejected, "K12",
               by_vendor("measured: Intel compute-runtime 26.27 refuses it",
                         "ROCm/hip-tests, hipLaunchKernel"),
               by_vendor(kWarn, kGate), {"error.swallowed"}) {
@@ -127,7 +127,7 @@ PROCTOR_CHECK(Launch, EmptyGroupIsRefused, "K12",
   expect_refused("group of 0 x 1 x 1", filler.try_group({0, 1, 1}));
 }
 
-PROCTOR_CHECK(Launch, LocalMemoryUpToTheLimit, "K14", kLocal, kGate, {"kernel.limits_lie"}) {
+PROCTOR_CHECK(Launch, LargestLocalMemoryIsUsable, "K14", kLocal, kGate, {"kernel.overstate_limits"}) {
   step("given as much local memory as the device reports");
   const auto context = leased();
   Queue queue(context);
@@ -142,7 +142,7 @@ PROCTOR_CHECK(Launch, LocalMemoryUpToTheLimit, "K14", kLocal, kGate, {"kernel.li
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
-PROCTOR_CHECK(Launch, MoreLocalMemoryIsRefused, "K14", kLocal, by_vendor(kWarn, kGate), {"error.swallowed"}) {
+PROCTOR_CHECK(Launch, OversizedLocalMemoryIsRejected, "K14", kLocal, by_vendor(kWarn, kGate), {"error.swallowed"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "group_local");
@@ -155,7 +155,7 @@ PROCTOR_CHECK(Launch, MoreLocalMemoryIsRefused, "K14", kLocal, by_vendor(kWarn, 
   expect_refused("a launch with " + std::to_string(bytes) + " bytes of local memory", status);
 }
 
-PROCTOR_CHECK(Launch, EachDeviceRunsItsOwn, "V44",
+PROCTOR_CHECK(Launch, EachDeviceRunsOwnKernel, "V44",
               by_vendor("Level Zero specification, zeCommandListAppendLaunchKernel",
                         "CUDA Runtime API, cudaSetDevice: \"Any kernels launched from this host thread ... "
                         "will be executed on device\""),
@@ -177,7 +177,7 @@ PROCTOR_CHECK(Launch, EachDeviceRunsItsOwn, "V44",
 
 // ---- arguments ----
 
-PROCTOR_CHECK(Arguments, ScalarsArriveUnchanged, "K16", kArgument, kGate,
+PROCTOR_CHECK(KernelArgument, ScalarsArriveUnchanged, "K16", kArgument, kGate,
               {"kernel.wrong_argument:arg=3", "kernel.wrong_argument:arg=8"}) {
   on_device_and_tiles([&](const Context& context) {
     Queue queue(context);
@@ -198,7 +198,7 @@ PROCTOR_CHECK(Arguments, ScalarsArriveUnchanged, "K16", kArgument, kGate,
   });
 }
 
-PROCTOR_CHECK(Arguments, StructureArrivesUnchanged, "K16", kArgument, kGate,
+PROCTOR_CHECK(KernelArgument, StructureArrivesUnchanged, "K16", kArgument, kGate,
               {"kernel.wrong_argument:arg=1"}) {
   struct Mixed {
     std::uint8_t a;
@@ -263,7 +263,7 @@ void expect_structures(const Context& context, const Module& module, StructureSi
 
 }  // namespace
 
-PROCTOR_CHECK(Arguments, StructuresOfEverySizeArrive, "K16", kArgument, kGate,
+PROCTOR_CHECK(KernelArgument, StructuresOfManySizesArriveUnchanged, "K16", kArgument, kGate,
               {"kernel.wrong_argument:arg=2", "kernel.wrong_argument:kernel=structures_1000_15,arg=4"}) {
   const auto context = leased();
   const Module module = Module::load(context, "arguments");
@@ -278,7 +278,7 @@ PROCTOR_CHECK(Arguments, StructuresOfEverySizeArrive, "K16", kArgument, kGate,
   if (fit(kLarge)) expect_structures(context, Module::load(context, "arguments_large"), kLarge);
 }
 
-PROCTOR_CHECK(Arguments, SixteenArriveInTheirPlaces, "K16", kArgument, kGate,
+PROCTOR_CHECK(KernelArgument, SixteenArgumentsKeepOrder, "K16", kArgument, kGate,
               {"kernel.wrong_argument:arg=16", "kernel.wrong_argument:arg=1"}) {
   const auto context = leased();
   Queue queue(context);
@@ -296,7 +296,7 @@ PROCTOR_CHECK(Arguments, SixteenArriveInTheirPlaces, "K16", kArgument, kGate,
   expect_longs("numbers", sent, read_as<std::uint64_t>(queue, context, out), context.device());
 }
 
-PROCTOR_CHECK(Arguments, AreTakenWhenTheLaunchIsAppended, "K16", kArgument, kGate,
+PROCTOR_CHECK(KernelArgument, LaunchCopiesArgumentValues, "K16", kArgument, kGate,
               {"kernel.wrong_argument:arg=1,kernel=write_ordinal", "kernel.skip:kernel=write_ordinal"}) {
   const auto context = leased();
   Queue queue(context);
@@ -317,7 +317,7 @@ PROCTOR_CHECK(Arguments, AreTakenWhenTheLaunchIsAppended, "K16", kArgument, kGat
   }
 }
 
-PROCTOR_CHECK(Arguments, PointersInMemoryAreFollowed, "K16",
+PROCTOR_CHECK(KernelArgument, KernelFollowsPointersInMemory, "K16",
               by_vendor("Level Zero specification, zeKernelSetIndirectAccess",
                         "CUDA Programming Guide, unified virtual addresses"),
               kGate, {"kernel.wrong_result:arg=1,at=4", "kernel.skip"}) {

@@ -37,8 +37,8 @@ Status allow_shared(const Kernel& kernel, std::uint32_t bytes) {
 
 }  // namespace
 
-PROCTOR_CHECK(Attributes, SharedMemoryIsWhatTheSourceSays, "K19", kAttributes, kGate,
-              {"kernel.limits_lie:api=cudaFuncGetAttributes"}) {
+PROCTOR_CHECK(KernelAttribute, SharedMemorySizeMatchesSource, "K19", kAttributes, kGate,
+              {"kernel.overstate_limits:api=cudaFuncGetAttributes"}) {
   const auto context = leased();
   use(context.device());
   const Module module = Module::load(context, "group");
@@ -50,7 +50,7 @@ PROCTOR_CHECK(Attributes, SharedMemoryIsWhatTheSourceSays, "K19", kAttributes, k
   expect_same("of fill", "0", std::to_string(attributes_of(Kernel(basic, "fill")).sharedSizeBytes));
 }
 
-PROCTOR_CHECK(Attributes, LargestBlockRuns, "K13", kAttributes, kGate,
+PROCTOR_CHECK(KernelAttribute, LargestBlockRuns, "K13", kAttributes, kGate,
               {"kernel.skip:kernel=fill", "kernel.skip_group:kernel=fill,at=1"}) {
   const auto context = leased();
   Queue queue(context);
@@ -67,8 +67,8 @@ PROCTOR_CHECK(Attributes, LargestBlockRuns, "K13", kAttributes, kGate,
                read_as<std::uint32_t>(queue, context, words), context.device());
 }
 
-PROCTOR_CHECK(Occupancy, FitsTheMultiprocessor, "K19", kOccupancy, kGate,
-              {"kernel.limits_lie:api=cudaOccupancy*"}) {
+PROCTOR_CHECK(Occupancy, ActiveBlocksFitMultiprocessor, "K19", kOccupancy, kGate,
+              {"kernel.overstate_limits:api=cudaOccupancy*"}) {
   const auto context = leased();
   use(context.device());
   const Module module = Module::load(context, "basic");
@@ -90,8 +90,8 @@ PROCTOR_CHECK(Occupancy, FitsTheMultiprocessor, "K19", kOccupancy, kGate,
 }
 
 // What is said to fit runs at once: every group sees all others arrive; and one more is refused.
-PROCTOR_CHECK(Occupancy, AsManyGroupsMeetAndNoMore, "K18", "CUDA Programming Guide, Grid Synchronization",
-              kGate, {"kernel.grid_barrier_broken"}) {
+PROCTOR_CHECK(Occupancy, LargestCooperativeGridSynchronizes, "K18", "CUDA Programming Guide, Grid Synchronization",
+              kGate, {"kernel.serialize_cooperative_groups"}) {
   const auto context = leased();
   need(context.device().record()->native.cooperativeLaunch != 0, "unsupported:cooperative_launch");
   Queue queue(context);
@@ -116,7 +116,7 @@ PROCTOR_CHECK(Occupancy, AsManyGroupsMeetAndNoMore, "K18", "CUDA Programming Gui
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
-PROCTOR_CHECK(SharedMemory, MoreThanUsualIsHadByAskingForIt, "K14", kShared, kGate,
+PROCTOR_CHECK(SharedMemory, OptInRaisesLimit, "K14", kShared, kGate,
               {"kernel.wrong_result:kernel=touch_local,at=1", "kernel.skip:kernel=touch_local"}) {
   const auto context = leased();
   const auto& native = context.device().record()->native;
@@ -175,8 +175,8 @@ Status launch_fill(const Queue& queue, const Kernel& fill, dim3 grid, dim3 block
 
 }  // namespace
 
-PROCTOR_CHECK(Launch, ShapesEndWhereTheDeviceSays, "K13", kLimits, kGate,
-              {"error.swallowed:api=cudaLaunchKernel", "kernel.limit_ignored"}) {
+PROCTOR_CHECK(Launch, GridAndBlockLimitsHold, "K13", kLimits, kGate,
+              {"error.swallowed:api=cudaLaunchKernel", "kernel.accept_oversized_group"}) {
   const auto context = leased();
   const Queue queue(context);
   const Module module = Module::load(context, "basic");
@@ -205,7 +205,7 @@ PROCTOR_CHECK(Launch, ShapesEndWhereTheDeviceSays, "K13", kLimits, kGate,
     expect_refused("the block", launch_fill(queue, fill, one, shape));
 }
 
-PROCTOR_CHECK(Launch, SharedMemoryEndsWhereTheKernelSays, "K14", kShared, kGate,
+PROCTOR_CHECK(SharedMemory, LaunchObeysKernelLimit, "K14", kShared, kGate,
               {"error.swallowed:api=cudaLaunchKernel", "error.swallowed:api=cudaFuncSetAttribute"}) {
   const auto context = leased();
   const Queue queue(context);
@@ -253,7 +253,7 @@ PROCTOR_CHECK(Launch, SharedMemoryEndsWhereTheKernelSays, "K14", kShared, kGate,
   }
 }
 
-PROCTOR_CHECK(Attributes, CarveoutIsAPercentage, "K19", "CUDA Runtime API, cudaFuncSetAttribute", kGate,
+PROCTOR_CHECK(KernelAttribute, CarveoutAcceptsOnlyPercentages, "K19", "CUDA Runtime API, cudaFuncSetAttribute", kGate,
               {"error.swallowed:api=cudaFuncSetAttribute"}) {
   const auto context = leased();
   use(context.device());
@@ -272,8 +272,8 @@ PROCTOR_CHECK(Attributes, CarveoutIsAPercentage, "K19", "CUDA Runtime API, cudaF
   for (const int percent : {-2, 101}) expect_status("cudaErrorInvalidValue", set(percent));
 }
 
-PROCTOR_CHECK(Attributes, CodeIsForTheDevice, "K19", kAttributes, kGate,
-              {"kernel.limits_lie:api=cudaFuncGetAttributes"}) {
+PROCTOR_CHECK(KernelAttribute, CodeVersionMatchesDevice, "K19", kAttributes, kGate,
+              {"kernel.overstate_limits:api=cudaFuncGetAttributes"}) {
   const auto context = leased();
   use(context.device());
   const auto& told = context.device().record()->native;
@@ -293,7 +293,7 @@ PROCTOR_CHECK(Attributes, CodeIsForTheDevice, "K19", kAttributes, kGate,
   }
 }
 
-PROCTOR_CHECK(Attributes, ParametersAreWhereTheSourceHasThem, "K16", "CUDA Runtime API, cudaFuncGetParamInfo",
+PROCTOR_CHECK(KernelAttribute, ParameterLayoutMatchesSource, "K16", "CUDA Runtime API, cudaFuncGetParamInfo",
               kGate, {"error.swallowed:api=cudaFuncGetParamInfo"}) {
   const auto context = leased();
   use(context.device());
@@ -346,8 +346,8 @@ std::uint32_t most_blocks(const cudaDeviceProp& told, const cudaFuncAttributes& 
 
 }  // namespace
 
-PROCTOR_CHECK(Occupancy, IsWhatTheGuideCounts, "K19", kOccupancy, kGate,
-              {"kernel.limits_lie:api=cudaOccupancy*"}) {
+PROCTOR_CHECK(Occupancy, ActiveBlocksStayWithinResourceLimits, "K19", kOccupancy, kGate,
+              {"kernel.overstate_limits:api=cudaOccupancy*"}) {
   const auto context = leased();
   use(context.device());
   const auto& told = context.device().record()->native;
@@ -381,7 +381,7 @@ PROCTOR_CHECK(Occupancy, IsWhatTheGuideCounts, "K19", kOccupancy, kGate,
   }
 }
 
-PROCTOR_CHECK(Occupancy, SharedMemoryThatIsLeftIsAllOfIt, "K19",
+PROCTOR_CHECK(Occupancy, AvailableSharedMemoryIsMaximal, "K19",
               "CUDA Runtime API, cudaOccupancyAvailableDynamicSMemPerBlock", kGate,
               {"error.swallowed:api=cudaOccupancyAvailableDynamicSMemPerBlock"}) {
   const auto context = leased();
@@ -422,7 +422,7 @@ PROCTOR_CHECK(Occupancy, SharedMemoryThatIsLeftIsAllOfIt, "K19",
   }
 }
 
-PROCTOR_CHECK(Occupancy, CooperativeLaunchesEndThere, "K18", "CUDA Programming Guide, Grid Synchronization",
+PROCTOR_CHECK(Occupancy, CooperativeLaunchObeysReportedLimit, "K18", "CUDA Programming Guide, Grid Synchronization",
               kGate, {"error.swallowed:api=cudaLaunch*"}) {
   const auto context = leased();
   need(context.device().record()->native.cooperativeLaunch != 0, "unsupported:cooperative_launch");
@@ -467,7 +467,7 @@ PROCTOR_CHECK(Occupancy, CooperativeLaunchesEndThere, "K18", "CUDA Programming G
   expect_status("cudaErrorInvalidValue", launch(nullptr, 1));
 }
 
-PROCTOR_CHECK(Launch, ConfigurationAsAStructureRuns, "K16", "CUDA Runtime API, cudaLaunchKernelExC", kGate,
+PROCTOR_CHECK(Launch, ConfigurationStructureLaunchesKernel, "K16", "CUDA Runtime API, cudaLaunchKernelExC", kGate,
               {"kernel.wrong_argument:arg=1", "kernel.skip"}) {
   const auto context = leased();
   Queue queue(context);

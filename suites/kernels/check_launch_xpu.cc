@@ -20,13 +20,13 @@ using suite::step;
 
 }  // namespace
 
-PROCTOR_CHECK(Launch, OffsetsAreAdded, "K17", "Level Zero specification, zeKernelSetGlobalOffsetExp", kGate,
+PROCTOR_CHECK(Launch, GlobalOffsetShiftsIds, "K17", "Level Zero specification, zeKernelSetGlobalOffsetExp", kGate,
               {"kernel.offset_ignored"}) {
   expect_ids({.groups = {3, 2, 2}, .group = {4, 2, 1}, .offset = {100, 7, 3}});
 }
 
 // "when a zeCommandListAppendLaunchKernel() variant is called"
-PROCTOR_CHECK(Launch, OffsetsAreAddedInACooperativeOne, "K17",
+PROCTOR_CHECK(Launch, GlobalOffsetShiftsCooperativeIds, "K17",
               "Level Zero specification, zeKernelSetGlobalOffsetExp", kGate,
               {"kernel.offset_ignored:api=zeCommandListAppendLaunchCooperativeKernel"}) {
   const auto context = leased();
@@ -64,7 +64,7 @@ PROCTOR_CHECK(Launch, LinearIdsCountEveryDimension, "K17",
   }
 }
 
-PROCTOR_CHECK(Launch, RequiredGroupSizeIsTheOnlyOne, "K13", "Level Zero specification, zeKernelSetGroupSize",
+PROCTOR_CHECK(Launch, OnlyRequiredGroupSizeIsAccepted, "K13", "Level Zero specification, zeKernelSetGroupSize",
               kWarn,
               {"error.swallowed:api=zeKernelSetGroupSize", "kernel.wrong_result:kernel=group_8_4_2,at=1"}) {
   const auto context = leased();
@@ -92,7 +92,7 @@ PROCTOR_CHECK(Launch, RequiredGroupSizeIsTheOnlyOne, "K13", "Level Zero specific
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
-PROCTOR_CHECK(Arguments, NoValueIsANullPointer, "K16",
+PROCTOR_CHECK(KernelArgument, NullValueMeansNullPointer, "K16",
               "Level Zero specification, zeKernelSetArgumentValue, pArgValue", kGate,
               {"kernel.wrong_result:kernel=tell_null,at=0"}) {
   const auto context = leased();
@@ -119,7 +119,7 @@ PROCTOR_CHECK(Arguments, NoValueIsANullPointer, "K16",
   }
 }
 
-PROCTOR_CHECK(Arguments, UnknownIndexIsRefused, "K16", "measured: Intel compute-runtime 26.27 refuses it",
+PROCTOR_CHECK(KernelArgument, UnknownIndexIsRejected, "K16", "measured: Intel compute-runtime 26.27 refuses it",
               kWarn, {"error.swallowed"}) {
   const auto context = leased();
   const Module module = Module::load(context, "basic");
@@ -148,7 +148,7 @@ std::uint32_t suggested_size(const Kernel& kernel, std::uint32_t n) {
 
 }  // namespace
 
-PROCTOR_CHECK(Occupancy, SuggestedGroupSizeFits, "K19", kGroupSize, kGate,
+PROCTOR_CHECK(Occupancy, SuggestedGroupSizeRunsEveryItem, "K19", kGroupSize, kGate,
               {"kernel.skip_group", "kernel.run_twice"}) {
   const auto context = leased();
   const auto& properties = context.device().properties();
@@ -170,8 +170,8 @@ PROCTOR_CHECK(Occupancy, SuggestedGroupSizeFits, "K19", kGroupSize, kGate,
 }
 
 // What is said to run at once does: every group sees all others arrive.
-PROCTOR_CHECK(Occupancy, SuggestedGroupsRunAtOnce, "K19", kGroupCount, kGate,
-              {"kernel.grid_barrier_broken"}) {
+PROCTOR_CHECK(Occupancy, SuggestedCooperativeGroupsRunConcurrently, "K19", kGroupCount, kGate,
+              {"kernel.serialize_cooperative_groups"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "litmus");

@@ -102,7 +102,7 @@ void set(Kernel& kernel, const Arguments& all) {
 
 }  // namespace
 
-PROCTOR_CHECK(List, RunsAgain, "K38", kLists, kGate, {"order.list_runs_once"}) {
+PROCTOR_CHECK(CommandList, EachExecutionRunsCommands, "K38", kLists, kGate, {"order.list_runs_once"}) {
   const auto context = leased();
   List list(context);
   const Module module = Module::load(context, "basic");
@@ -117,7 +117,7 @@ PROCTOR_CHECK(List, RunsAgain, "K38", kLists, kGate, {"order.list_runs_once"}) {
                read_as<std::uint32_t>(list.queue(), context, words), context.device());
 }
 
-PROCTOR_CHECK(List, ResetEmptiesIt, "K38", "Level Zero specification, zeCommandListReset", kGate,
+PROCTOR_CHECK(CommandList, ResetRemovesCommands, "K38", "Level Zero specification, zeCommandListReset", kGate,
               {"order.list_reset_ignored"}) {
   const auto context = leased();
   List list(context);
@@ -136,7 +136,7 @@ PROCTOR_CHECK(List, ResetEmptiesIt, "K38", "Level Zero specification, zeCommandL
                read_as<std::uint32_t>(list.queue(), context, second), context.device());
 }
 
-PROCTOR_CHECK(List, BarriersOrderItsCommands, "K38", "Level Zero specification, zeCommandListAppendBarrier",
+PROCTOR_CHECK(CommandList, BarriersOrderCommands, "K38", "Level Zero specification, zeCommandListAppendBarrier",
               kGate, {"order.barrier_ignored"}) {
   const auto context = leased();
   List list(context);
@@ -163,7 +163,7 @@ PROCTOR_CHECK(List, BarriersOrderItsCommands, "K38", "Level Zero specification, 
 
 // ---- events within lists ----
 
-PROCTOR_CHECK(List, ResetsAnEventWhenItRuns, "K40", "Level Zero specification, zeCommandListAppendEventReset",
+PROCTOR_CHECK(CommandList, EventResetHappensAtExecution, "K40", "Level Zero specification, zeCommandListAppendEventReset",
               kGate, {"order.reset_ignored"}) {
   const auto context = leased();
   List list(context);
@@ -177,7 +177,7 @@ PROCTOR_CHECK(List, ResetsAnEventWhenItRuns, "K40", "Level Zero specification, z
   expect_status("ZE_RESULT_NOT_READY", event.query());
 }
 
-PROCTOR_CHECK(List, WaitsAgainForAnEventThatItResets, "K40",
+PROCTOR_CHECK(CommandList, RepeatedExecutionWaitsForResetEvent, "K40",
               "Level Zero specification, zeCommandListAppendEventReset", kGate,
               {"order.reset_ignored:api=zeCommandListAppendEventReset", "order.ignore_wait_events"}) {
   const auto context = leased();
@@ -242,7 +242,7 @@ void expect_indirect_launch(MemoryKind kind, const std::array<std::uint32_t, 3>&
 
 }  // namespace
 
-PROCTOR_CHECK(Launch, GroupsAreCountedInMemory, "K17",
+PROCTOR_CHECK(Launch, IndirectLaunchReadsGroupCount, "K17",
               "Level Zero specification, zeCommandListAppendLaunchKernelIndirect", kGate,
               {"kernel.skip:kernel=ids", "kernel.skip_group:kernel=ids,at=23"}) {
   for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost, MemoryKind::kShared}) {
@@ -251,13 +251,13 @@ PROCTOR_CHECK(Launch, GroupsAreCountedInMemory, "K17",
   }
 }
 
-PROCTOR_CHECK(Launch, OffsetsAreAddedToCountedGroups, "K17",
+PROCTOR_CHECK(Launch, GlobalOffsetShiftsIndirectIds, "K17",
               "Level Zero specification, zeKernelSetGlobalOffsetExp", kGate,
               {"kernel.offset_ignored:api=zeCommandListAppendLaunchKernelIndirect"}) {
   expect_indirect_launch(MemoryKind::kDevice, {100, 7, 3});
 }
 
-PROCTOR_CHECK(Launch, SeveralKernelsHaveTheirOwnCounts, "K17",
+PROCTOR_CHECK(Launch, MultipleIndirectKernelsUseOwnCounts, "K17",
               "Level Zero specification, zeCommandListAppendLaunchMultipleKernelsIndirect", kGate,
               {"kernel.skip:after=1,times=1", "kernel.run_twice:times=1"}) {
   const auto context = leased();
@@ -328,8 +328,8 @@ void expect_fence_after_all(const Context& context, std::size_t count, std::size
 
 }  // namespace
 
-PROCTOR_CHECK(Fence, FollowsTheLastOfItsLists, "K39", kFences, kGate,
-              {"order.early_sync:api=zeFenceHostSynchronize",
+PROCTOR_CHECK(Fence, SignalWaitsForEveryList, "K39", kFences, kGate,
+              {"order.end_wait_early:api=zeFenceHostSynchronize",
                "order.timeout_overrun:api=zeFenceHostSynchronize,times=1"}) {
   const auto context = leased();
   for (std::size_t count = 1; count <= 4; ++count) {
@@ -337,8 +337,8 @@ PROCTOR_CHECK(Fence, FollowsTheLastOfItsLists, "K39", kFences, kGate,
   }
 }
 
-PROCTOR_CHECK(Fence, FollowsItsList, "K39", kFences, kGate,
-              {"order.early_sync:api=zeFenceHostSynchronize", "order.query_lies"}) {
+PROCTOR_CHECK(Fence, SignalFollowsListCompletion, "K39", kFences, kGate,
+              {"order.end_wait_early:api=zeFenceHostSynchronize", "order.report_ready_early"}) {
   const auto context = leased();
   List list(context);
   const auto words = device_copy(list.queue(), context, std::vector<std::uint32_t>(64));
@@ -358,7 +358,7 @@ PROCTOR_CHECK(Fence, FollowsItsList, "K39", kFences, kGate,
                read_as<std::uint32_t>(list.queue(), context, words), context.device());
 }
 
-PROCTOR_CHECK(Fence, ResetClearsIt, "K40", kFences, kGate, {"order.reset_ignored"}) {
+PROCTOR_CHECK(Fence, ResetClearsSignal, "K40", kFences, kGate, {"order.reset_ignored"}) {
   const auto context = leased();
   List list(context);
   const auto words = device_copy(list.queue(), context, std::vector<std::uint32_t>(64));
@@ -399,9 +399,9 @@ ze_command_queue_desc_t synchronous(const Context& context) {
 
 }  // namespace
 
-PROCTOR_CHECK(Queue, SynchronousOneReturnsWhenTheWorkIsDone, "K38",
+PROCTOR_CHECK(Queue, SynchronousQueueBlocksUntilDone, "K38",
               "Level Zero specification, ze_command_queue_mode_t", kGate,
-              {"order.early_sync:api=zeCommandQueueSynchronize"}) {
+              {"order.end_wait_early:api=zeCommandQueueSynchronize"}) {
   const auto context = leased();
   Event go(context);
   const Event done(context);
@@ -426,9 +426,9 @@ PROCTOR_CHECK(Queue, SynchronousOneReturnsWhenTheWorkIsDone, "K38",
   expect_status("ZE_RESULT_SUCCESS", seen);
 }
 
-PROCTOR_CHECK(Queue, SynchronousListReturnsWhenTheWorkIsDone, "K38",
+PROCTOR_CHECK(Queue, SynchronousListBlocksUntilDone, "K38",
               "Level Zero specification, ze_command_queue_mode_t", kGate,
-              {"order.early_sync:api=zeCommandQueueSynchronize"}) {
+              {"order.end_wait_early:api=zeCommandQueueSynchronize"}) {
   const auto context = leased();
   Event go(context);
   const Event done(context);

@@ -213,7 +213,7 @@ PROCTOR_CHECK(Math, FusedMultiplyAddRoundsOnce, "K21", kUlp, kGate, {"kernel.fma
   expect_single("fma");
 }
 
-PROCTOR_CHECK(Math, QuotientsAreWithinTheirUlps, "K21", kUlp, kGate,
+PROCTOR_CHECK(Math, QuotientIsWithinUlpBound, "K21", kUlp, kGate,
               {"kernel.wrong_result:arg=3,at=6,xor=0x10"}) {
   expect_single("divide");
 }
@@ -225,7 +225,7 @@ constexpr const char* kDivision[] = {"divide", "sqrt"};
 // OpenCL lets them be off unless the module is built with the option; Triton builds its modules so. Level Zero does not
 // list the option among those that a driver must know.
 PROCTOR_CHECK_EACH(
-    kDivision, Math, DivisionIsRoundedAsDeclared, "K21",
+    kDivision, Math, DeclaredCorrectRoundingHolds, "K21",
     by_vendor("Level Zero specification, ZE_DEVICE_FP_FLAG_ROUNDED_DIVIDE_SQRT; OpenCL C, build options",
               "CUDA Programming Guide, Mathematical Functions: maximum ulp error"),
     by_vendor(kWarn, kGate), .faults = {"kernel.wrong_result:arg=3,at=4"},
@@ -237,7 +237,7 @@ PROCTOR_CHECK_EACH(
                      by_vendor("-cl-fp32-correctly-rounded-divide-sqrt", ""));
 }
 
-PROCTOR_CHECK_EACH(math_function_names(), Math, FunctionIsWithinItsUlps, "K22", kUlp, kGate,
+PROCTOR_CHECK_EACH(math_function_names(), Math, FunctionIsWithinUlpBound, "K22", kUlp, kGate,
                    {"kernel.wrong_result:arg=3,at=6,xor=0x10"}) {
   expect_single(suite::parameter().c_str());
 }
@@ -264,7 +264,7 @@ constexpr const char* kPeriodic[] = {"sin", "cos", "tan"};
 
 }  // namespace
 
-PROCTOR_CHECK_EACH(kPeriodic, Math, LargeAnglesAreReducedExactly, "K22", kUlp, kGate,
+PROCTOR_CHECK_EACH(kPeriodic, Math, LargeAngleIsWithinUlpBound, "K22", kUlp, kGate,
                    {"kernel.wrong_result:arg=3,at=6,xor=0x10"}) {
   const MathFunction& function = kernels::math_function(suite::parameter());
   expect_within_ulps(leased(), function, limits(function).in_single, large_angles());
@@ -275,12 +275,12 @@ PROCTOR_CHECK(Math, DoubleArithmeticIsCorrectlyRounded, "K28", kUlp, kGate, .fau
   for (const char* name : {"add", "multiply", "divide", "fma", "sqrt"}) expect_double(name);
 }
 
-PROCTOR_CHECK(Math, DoubleFunctionsAreWithinTheirUlps, "K28", kUlp, kGate, .faults = {"kernel.fp64_as_fp32"},
+PROCTOR_CHECK(Math, DoubleFunctionsAreWithinUlpBound, "K28", kUlp, kGate, .faults = {"kernel.fp64_as_fp32"},
               .needs = {"fp64"}) {
   for (const char* name : {"exp", "log", "sin", "pow", "tanh", "cbrt"}) expect_double(name);
 }
 
-PROCTOR_CHECK(Math, SpecialValuesFollowTheRules, "K25", kEdge, kGate,
+PROCTOR_CHECK(Math, SpecialValuesFollowIeee754, "K25", kEdge, kGate,
               {"kernel.wrong_result:arg=3,at=3,xor=0x40"}) {
   const auto context = leased();
   step("given infinities, zeros of both signs and NaN");
@@ -295,7 +295,7 @@ PROCTOR_CHECK(Math, SpecialValuesFollowTheRules, "K25", kEdge, kGate,
   }
 }
 
-PROCTOR_CHECK(Math, DenormalsAreAsDeclared, "K24",
+PROCTOR_CHECK(Math, DenormalProductsMatchDeclaration, "K24",
               by_vendor("Level Zero specification, ze_device_fp_flag_t",
                         "CUDA Programming Guide, Floating-Point Standard"),
               kGate, {"kernel.ftz"}) {

@@ -525,19 +525,19 @@ void expect_signs_of_zeros(const Context& context, const std::string& type) {
 
 }  // namespace
 
-PROCTOR_CHECK(Math, FloatsHaveEveryFunction, "K22", kFunctionUlps, kGate,
+PROCTOR_CHECK(Math, EveryFloatBuiltinIsWithinBound, "K22", kFunctionUlps, kGate,
               {"kernel.wrong_result:kernel=function,arg=3,at=7,xor=0x40"}) {
   expect_float_functions<float>(leased(), "f32", {1, 3, 4});
 }
 
-PROCTOR_CHECK(Math, DoublesHaveEveryFunction, "K28", kFunctionUlps, kGate,
+PROCTOR_CHECK(Math, EveryDoubleBuiltinIsWithinBound, "K28", kFunctionUlps, kGate,
               .faults = {"kernel.wrong_result:kernel=function,arg=3,at=7,xor=0x40"}, .needs = {"fp64"}) {
   const auto context = leased();
   need(context.device().properties().fp64, "unsupported:fp64");
   expect_float_functions<double>(context, "f64", {1, 3});
 }
 
-PROCTOR_CHECK(Math, HalvesHaveEveryFunction, "K22", kFunctionUlps, kGate,
+PROCTOR_CHECK(Math, EveryHalfBuiltinIsWithinBound, "K22", kFunctionUlps, kGate,
               .faults = {"kernel.wrong_result:kernel=function,arg=3,at=7,xor=0x40"}, .needs = {"fp16"}) {
   const auto context = leased();
   need(context.device().properties().fp16, "unsupported:fp16");
@@ -547,7 +547,7 @@ PROCTOR_CHECK(Math, HalvesHaveEveryFunction, "K22", kFunctionUlps, kGate,
 
 // "sinpi(-n) returns -0 for negative integers n", "fract(-0, iptr) returns -0": no gate, because no conformance test compares
 // these signs, and the library of Intel's compiler returns +0.
-PROCTOR_CHECK(Math, NegativeZerosOfFractAndSinpi, "K22",
+PROCTOR_CHECK(Math, FractAndSinpiReturnNegativeZero, "K22",
               "OpenCL C specification, 7.5.1, additional requirements beyond C99 TC2", kWarn,
               {"kernel.wrong_result:kernel=function,arg=3,at=3,xor=0x80"}) {
   const auto context = leased();

@@ -217,18 +217,18 @@ PROCTOR_HELPER(multiply) {
 
 }  // namespace
 
-PROCTOR_CHECK(Matmul, ProductIsWithinItsBound, "K29", kBound, kGate,
+PROCTOR_CHECK(Matmul, ProductIsWithinErrorBound, "K29", kBound, kGate,
               {"kernel.wrong_result:arg=2,at=7,xor=0x40", "kernel.drop_barrier"}) {
   for (const std::uint32_t tile : kTiles) expect_product(kWhole, tile);
 }
 
-PROCTOR_CHECK(Matmul, EdgeTilesAreWithinTheirBound, "K31", kBound, kGate,
+PROCTOR_CHECK(Matmul, EdgeTilesAreWithinErrorBound, "K31", kBound, kGate,
               {"kernel.drop_barrier", "kernel.skip_group:at=1"}) {
   for (const std::uint32_t tile : kTiles) expect_product(kRagged, tile);
 }
 
-PROCTOR_CHECK(Matmul, TileSizeChangesNoBit, "K31", kRounded, kGate,
-              {"kernel.wrong_result:arg=2,at=4,kernel=matmul,after=1", "kernel.unsteady_result:arg=2,at=4"}) {
+PROCTOR_CHECK(Matmul, EveryTileSizeGivesSameBits, "K31", kRounded, kGate,
+              {"kernel.wrong_result:arg=2,at=4,kernel=matmul,after=1", "kernel.corrupt_every_second_result:arg=2,at=4"}) {
   const auto context = leased();
   Layers smallest(context, kTiles[0]);
   const auto expected = bits_of(product(smallest, kRagged));
@@ -239,8 +239,8 @@ PROCTOR_CHECK(Matmul, TileSizeChangesNoBit, "K31", kRounded, kGate,
   }
 }
 
-PROCTOR_CHECK(Matmul, RepeatsBitForBit, "K30", kRounded, kGate,
-              .faults = {"kernel.unsteady_result:arg=2,at=4"},
+PROCTOR_CHECK(Matmul, RepeatedProductHasSameBits, "K30", kRounded, kGate,
+              .faults = {"kernel.corrupt_every_second_result:arg=2,at=4"},
               .sizes = {.smoke = 3, .ci = 8, .full = 200, .unit = "repetitions"}) {
   const auto context = leased();
   Layers layers(context, 8);
@@ -252,8 +252,8 @@ PROCTOR_CHECK(Matmul, RepeatsBitForBit, "K30", kRounded, kGate,
   }
 }
 
-PROCTOR_CHECK(Matmul, TwoProcessesGetTheSameBits, "S3.9", kRounded, kGate,
-              {"kernel.wrong_result:arg=2,at=4,p=0.5,seed=3", "kernel.unsteady_result:arg=2,at=4"}) {
+PROCTOR_CHECK(Matmul, EveryProcessGetsSameBits, "S3.9", kRounded, kGate,
+              {"kernel.wrong_result:arg=2,at=4,p=0.5,seed=3", "kernel.corrupt_every_second_result:arg=2,at=4"}) {
   const auto context = leased();
   Layers layers(context, 8);
   step("given the same product in this process, twice, and in two others");
@@ -270,7 +270,7 @@ PROCTOR_CHECK(Matmul, TwoProcessesGetTheSameBits, "S3.9", kRounded, kGate,
 }
 
 // A product that ignores its inputs, or is all zeros, agrees with itself; a known one does not.
-PROCTOR_CHECK(Matmul, IdentityGivesTheOtherFactor, "K29", kRounded, kGate,
+PROCTOR_CHECK(Matmul, IdentityProductEqualsOtherFactor, "K29", kRounded, kGate,
               {"kernel.wrong_result:arg=2,at=4", "kernel.wrong_argument:arg=5,xor=8"}) {
   const auto context = leased();
   const Shape shape{24, 20, 24};
@@ -285,7 +285,7 @@ PROCTOR_CHECK(Matmul, IdentityGivesTheOtherFactor, "K29", kRounded, kGate,
 
 // ---- a layer of a perceptron ----
 
-PROCTOR_CHECK(Mlp, ForwardIsWithinItsBound, "K29", kBound, kGate,
+PROCTOR_CHECK(Mlp, ForwardPassIsWithinErrorBound, "K29", kBound, kGate,
               {"kernel.wrong_result:kernel=layer_forward,arg=3,at=7,xor=0x40",
                "kernel.drop_barrier:kernel=layer_forward"}) {
   const auto context = leased();
@@ -295,7 +295,7 @@ PROCTOR_CHECK(Mlp, ForwardIsWithinItsBound, "K29", kBound, kGate,
   }
 }
 
-PROCTOR_CHECK(Mlp, BackwardIsWithinItsBound, "K29", kBound, kGate,
+PROCTOR_CHECK(Mlp, BackwardPassIsWithinErrorBound, "K29", kBound, kGate,
               {"kernel.wrong_result:kernel=weights_backward,arg=2,at=7,xor=0x40",
                "kernel.drop_barrier:kernel=input_backward"}) {
   const auto context = leased();
@@ -305,9 +305,9 @@ PROCTOR_CHECK(Mlp, BackwardIsWithinItsBound, "K29", kBound, kGate,
   }
 }
 
-PROCTOR_CHECK(Mlp, TileSizeChangesNoBitForwardOrBackward, "K31", kRounded, kGate,
+PROCTOR_CHECK(Mlp, EveryTileSizeGivesSameBits, "K31", kRounded, kGate,
               {"kernel.wrong_result:kernel=input_backward,arg=2,at=4,after=1",
-               "kernel.unsteady_result:kernel=input_backward,arg=2,at=4"}) {
+               "kernel.corrupt_every_second_result:kernel=input_backward,arg=2,at=4"}) {
   const auto context = leased();
   const Pass expected = run_layer(context, kRagged, kTiles[0]);
   for (const std::uint32_t tile : {8u, 16u}) {

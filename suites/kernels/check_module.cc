@@ -32,10 +32,10 @@ std::vector<std::uint32_t> run_transform(const Context& context, const Module& m
 
 }  // namespace
 
-PROCTOR_CHECK(Module, KernelNamesAreListed, "K01",
+PROCTOR_CHECK(Module, EveryKernelNameIsListed, "K01",
               by_vendor("oneapi-src/level-zero-tests, test_module.cpp",
                         "CUDA Runtime API, cudaLibraryEnumerateKernels"),
-              kGate, {"kernel.names_wrong"}) {
+              kGate, {"kernel.omit_kernel_name"}) {
   const auto context = leased();
   const Module module = Module::load(context, "basic");
   step("given a module of eight kernels");
@@ -47,7 +47,7 @@ PROCTOR_CHECK(Module, KernelNamesAreListed, "K01",
               "copy count_bad_addresses fill increment saxpy transform write_addresses write_ordinal ", text);
 }
 
-PROCTOR_CHECK(Module, UnknownKernelIsRefused, "K06", kKernel, by_vendor(kWarn, kGate),
+PROCTOR_CHECK(Module, UnknownKernelNameIsRejected, "K06", kKernel, by_vendor(kWarn, kGate),
               {"kernel.unknown_name_accepted", "error.wrong_code:err=0x78000004"}) {
   const auto context = leased();
   const Module module = Module::load(context, "basic");
@@ -60,7 +60,7 @@ PROCTOR_CHECK(Module, UnknownKernelIsRefused, "K06", kKernel, by_vendor(kWarn, k
   }
 }
 
-PROCTOR_CHECK(Module, LoadsAgainAfterItsEnd, "K01", kCreate, kGate,
+PROCTOR_CHECK(Module, ReloadedModuleComputesSameResult, "K01", kCreate, kGate,
               {"kernel.wrong_result:arg=1,at=4,after=1", "kernel.skip:after=1"}) {
   const auto context = leased();
   const auto expected = run_transform(context, Module::load(context, "basic"));
@@ -71,7 +71,7 @@ PROCTOR_CHECK(Module, LoadsAgainAfterItsEnd, "K01", kCreate, kGate,
 
 // ---- variables of a module ----
 
-PROCTOR_CHECK(Global, HasItsInitialValue, "K08", kGlobal, kGate, {"kernel.global_wrong"}) {
+PROCTOR_CHECK(GlobalVariable, KernelReadsInitialValue, "K08", kGlobal, kGate, {"kernel.corrupt_global_variable"}) {
   const auto context = leased();
   Queue queue(context);
   step("given a kernel that reads a variable of its module");
@@ -83,7 +83,7 @@ PROCTOR_CHECK(Global, HasItsInitialValue, "K08", kGlobal, kGate, {"kernel.global
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
-PROCTOR_CHECK(Global, HostWritesWhatTheKernelReads, "K08", kGlobal, kGate,
+PROCTOR_CHECK(GlobalVariable, KernelReadsHostWrittenValue, "K08", kGlobal, kGate,
               {"copy.skip", "memory.corrupt_copy:at=1,after=1,times=1"}) {
   const auto context = leased();
   Queue queue(context);
@@ -101,8 +101,8 @@ PROCTOR_CHECK(Global, HostWritesWhatTheKernelReads, "K08", kGlobal, kGate,
   expect_words("the variable", values, read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
-PROCTOR_CHECK(Global, EachModuleHasItsOwn, "K08", kGlobal, kGate,
-              .faults = {"kernel.global_wrong", "copy.skip"}) {
+PROCTOR_CHECK(GlobalVariable, EachModuleHasOwnCopy, "K08", kGlobal, kGate,
+              .faults = {"kernel.corrupt_global_variable", "copy.skip"}) {
   const auto context = leased();
   Queue queue(context);
   step("given the same module twice, of which the host writes the variable of the second");
@@ -123,7 +123,7 @@ PROCTOR_CHECK(Global, EachModuleHasItsOwn, "K08", kGlobal, kGate,
   expect_words("the variable of the second", values, read(modules[1]), context.device());
 }
 
-PROCTOR_CHECK(Global, UnknownNameIsRefused, "K08", kGlobal, by_vendor(kWarn, kGate),
+PROCTOR_CHECK(GlobalVariable, UnknownNameIsRejected, "K08", kGlobal, by_vendor(kWarn, kGate),
               {"error.swallowed", "error.wrong_code:err=0x78000004"}) {
   const auto context = leased();
   const Module module = Module::load(context, "constants");

@@ -66,8 +66,8 @@ class ScratchFile {
 
 }  // namespace
 
-PROCTOR_CHECK_EACH(kDamages, Module, DamagedFileIsRefused, "K03", kLoad, kGate,
-                   {"kernel.corrupt_accepted", "error.swallowed:api=cudaLibraryLoadFromFile"}) {
+PROCTOR_CHECK_EACH(kDamages, Module, DamagedFileIsRejected, "K03", kLoad, kGate,
+                   {"kernel.accept_corrupt_module", "error.swallowed:api=cudaLibraryLoadFromFile"}) {
   const ScratchFile file(damaged(suite::parameter()));
   step("given a file that is " + suite::parameter());
   Helper helper("load_library", {file.path()});
@@ -77,7 +77,7 @@ PROCTOR_CHECK_EACH(kDamages, Module, DamagedFileIsRefused, "K03", kLoad, kGate,
 }
 
 // Code for one generation of devices, and no text that others could compile for themselves.
-PROCTOR_CHECK(Module, CodeForOtherDevicesIsRefused, "K04",
+PROCTOR_CHECK(Module, CodeForOtherArchitectureIsRejected, "K04",
               "CUDA Runtime API, cudaErrorNoKernelImageForDevice", kGate) {
   need(!suite::on_simgpu(), "not_on_simulator:kernel_images");
   const auto context = leased();
@@ -97,7 +97,7 @@ PROCTOR_CHECK(Module, CodeForOtherDevicesIsRefused, "K04",
 }
 
 // The bytes of a file are as good as the file.
-PROCTOR_CHECK(Module, LoadsFromMemory, "K01", "CUDA Runtime API, cudaLibraryLoadData", kGate,
+PROCTOR_CHECK(Module, LibraryLoadsFromMemory, "K01", "CUDA Runtime API, cudaLibraryLoadData", kGate,
               {"kernel.wrong_result:kernel=increment,at=4", "kernel.skip:kernel=increment",
                "kernel.build_fail"}) {
   const auto context = leased();
@@ -114,9 +114,9 @@ PROCTOR_CHECK(Module, LoadsFromMemory, "K01", "CUDA Runtime API, cudaLibraryLoad
                context.device());
 }
 
-PROCTOR_CHECK(Global, EachDeviceHasItsOwn, "K08",
+PROCTOR_CHECK(GlobalVariable, EachDeviceHasOwnCopy, "K08",
               "CUDA Programming Guide, Device Memory: __device__ variables; cudaLibraryGetGlobal", kGate,
-              .faults = {"kernel.global_wrong", "copy.skip"}, .devices = 2) {
+              .faults = {"kernel.corrupt_global_variable", "copy.skip"}, .devices = 2) {
   const auto devices = leased_devices(2);
   const Context contexts[] = {Context(devices[0]), Context(devices[1])};
   const Module module = Module::load(contexts[0], "constants");
@@ -153,8 +153,8 @@ PROCTOR_CHECK(Global, EachDeviceHasItsOwn, "K08",
   }
 }
 
-PROCTOR_CHECK(Module, ListsNoMoreKernelsThanItIsAskedFor, "K01",
-              "CUDA Runtime API, cudaLibraryEnumerateKernels", kGate, {"kernel.names_wrong"}) {
+PROCTOR_CHECK(Module, KernelEnumerationHonorsRequestedCount, "K01",
+              "CUDA Runtime API, cudaLibraryEnumerateKernels", kGate, {"kernel.omit_kernel_name"}) {
   const auto context = leased();
   const Module module = Module::load(context, "basic");
   unsigned count = 0;
@@ -181,7 +181,7 @@ PROCTOR_CHECK(Module, ListsNoMoreKernelsThanItIsAskedFor, "K01",
               "the kernel by name is the kernel of the list");
 }
 
-PROCTOR_CHECK(Global, AddressAndSizeAreToldAlone, "K08",
+PROCTOR_CHECK(GlobalVariable, AddressAndSizeAreOptional, "K08",
               "CUDA Runtime API, cudaLibraryGetGlobal: \"Both parameters dptr and bytes are optional\"",
               kGate, {"error.swallowed:api=cudaLibraryGetGlobal"}) {
   const auto context = leased();
@@ -200,8 +200,8 @@ PROCTOR_CHECK(Global, AddressAndSizeAreToldAlone, "K08",
   static_cast<void>(cudaGetLastError());
 }
 
-PROCTOR_CHECK(Global, GoesWithItsModule, "K08", "CUDA Runtime API, cudaLibraryUnload", suite::kWarn,
-              {"alloc.unknown_pointer_claimed"}) {
+PROCTOR_CHECK(GlobalVariable, UnloadInvalidatesAddress, "K08", "CUDA Runtime API, cudaLibraryUnload", suite::kWarn,
+              {"alloc.claim_host_pointer"}) {
   const auto context = leased();
   void* pointer = nullptr;
   std::size_t bytes = 0;

@@ -58,22 +58,22 @@ std::vector<std::uint64_t> run_specialised(const Context& context, const std::ve
 
 }  // namespace
 
-PROCTOR_CHECK(Module, GarbageIsRefused, "K03", kCreate, kWarn,
-              {"kernel.corrupt_accepted", "host.exit_on_bad_module"}) {
+PROCTOR_CHECK(Module, GarbageInputIsRejected, "K03", kCreate, kWarn,
+              {"kernel.accept_corrupt_module", "host.exit_on_bad_module"}) {
   expect_damage_is_refused("garbage");
 }
 
-PROCTOR_CHECK(Module, TruncatedIsRefused, "K03", kCreate, kWarn,
-              {"kernel.corrupt_accepted", "host.exit_on_bad_module"}) {
+PROCTOR_CHECK(Module, TruncatedInputIsRejected, "K03", kCreate, kWarn,
+              {"kernel.accept_corrupt_module", "host.exit_on_bad_module"}) {
   expect_damage_is_refused("truncated");
 }
 
-PROCTOR_CHECK(Module, UnknownInstructionIsRefused, "K03", kCreate, kWarn, {"kernel.corrupt_accepted"}) {
+PROCTOR_CHECK(Module, UnknownInstructionIsRejected, "K03", kCreate, kWarn, {"kernel.accept_corrupt_module"}) {
   expect_damage_is_refused("bad_opcode");
 }
 
-PROCTOR_CHECK(Module, BuildLogSaysWhy, "K05", "oneapi-src/level-zero-tests, test_module.cpp", kWarn,
-              {"kernel.wrong_build_log", "state.sticky_error"}) {
+PROCTOR_CHECK(Module, FailedBuildHasLog, "K05", "oneapi-src/level-zero-tests, test_module.cpp", kWarn,
+              {"kernel.empty_build_log", "state.sticky_error"}) {
   const Build build = build_damaged("garbage", WithLog::kYes);
   // A loader of that time that intercepts calls hands out a log that crashes its reader.
   const bool intercepted = std::getenv("ZE_ENABLE_LOADER_INTERCEPT") != nullptr;
@@ -82,8 +82,8 @@ PROCTOR_CHECK(Module, BuildLogSaysWhy, "K05", "oneapi-src/level-zero-tests, test
   expect_true(!build.log.empty(), "the build log is not empty");
 }
 
-PROCTOR_CHECK(Module, NativeImageComputesTheSame, "K09", "Level Zero specification, zeModuleGetNativeBinary",
-              kGate, {"kernel.native_binary_wrong"}) {
+PROCTOR_CHECK(Module, NativeBinaryComputesSameResult, "K09", "Level Zero specification, zeModuleGetNativeBinary",
+              kGate, {"kernel.corrupt_native_binary"}) {
   const auto context = leased();
   Queue queue(context);
   const Module first = Module::load(context, "basic");
@@ -98,7 +98,7 @@ PROCTOR_CHECK(Module, NativeImageComputesTheSame, "K09", "Level Zero specificati
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
-PROCTOR_CHECK(Constants, DefaultsHoldWithoutValues, "K10", "SPIR-V specification, OpSpecConstant", kGate,
+PROCTOR_CHECK(SpecConstant, DefaultsHoldWithoutValues, "K10", "SPIR-V specification, OpSpecConstant", kGate,
               {"kernel.wrong_result:at=0", "kernel.skip", "kernel.build_fail"}) {
   const auto context = leased();
   step("given no values");
@@ -106,7 +106,7 @@ PROCTOR_CHECK(Constants, DefaultsHoldWithoutValues, "K10", "SPIR-V specification
                context.device());
 }
 
-PROCTOR_CHECK(Constants, ValuesAreApplied, "K10", "Level Zero specification, ze_module_constants_t", kGate,
+PROCTOR_CHECK(SpecConstant, ValuesAreApplied, "K10", "Level Zero specification, ze_module_constants_t", kGate,
               {"kernel.spec_constant_ignored"}) {
   const auto context = leased();
   step("given values for three constants");
@@ -226,7 +226,7 @@ const std::vector<std::string> kDamages = {"changed", "truncated", "emptied"};
 
 }  // namespace
 
-PROCTOR_CHECK(Cache, SecondProcessComputesTheSame, "K52", kCache, kWarn,
+PROCTOR_CHECK(CompilerCache, SecondProcessComputesSameResult, "K52", kCache, kWarn,
               {"kernel.wrong_result:kernel=increment,at=4", "kernel.skip:kernel=increment"}) {
   const CacheDirectory cache;
   step("given a module that another process has left in the cache");
@@ -236,7 +236,7 @@ PROCTOR_CHECK(Cache, SecondProcessComputesTheSame, "K52", kCache, kWarn,
   suite::expect_same("the cache, from which the second process only reads", before, contents(cache));
 }
 
-PROCTOR_CHECK(Cache, ModulesDoNotMix, "K52", kCache, kWarn,
+PROCTOR_CHECK(CompilerCache, CachedModulesStaySeparate, "K52", kCache, kWarn,
               {"kernel.spec_constant_ignored", "kernel.skip:kernel=count_groups"}) {
   const CacheDirectory cache;
   fill(cache);
@@ -245,7 +245,7 @@ PROCTOR_CHECK(Cache, ModulesDoNotMix, "K52", kCache, kWarn,
     suite::expect_same(std::string("numbers of the ") + process + " process", "5 6 10 1 ", cache.numbers());
 }
 
-PROCTOR_CHECK_EACH(kDamages, Cache, DamageIsNoticed, "K52", kCache, kWarn, {"kernel.cache_unchecked"}) {
+PROCTOR_CHECK_EACH(kDamages, CompilerCache, DamagedFilesChangeNoResult, "K52", kCache, kWarn, {"kernel.accept_damaged_cache"}) {
   const CacheDirectory cache;
   fill(cache);
   step("given a cache in which every file is " + suite::parameter());

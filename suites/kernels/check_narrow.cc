@@ -86,7 +86,7 @@ std::vector<std::uint32_t> narrow_matrix(std::size_t elements, std::uint64_t see
 
 }  // namespace
 
-PROCTOR_CHECK_EACH(format_names(), Narrow, EveryPatternHasItsValue, "K26", kFormat, kGate,
+PROCTOR_CHECK_EACH(format_names(), NarrowFloat, EveryBitPatternConvertsExactly, "K26", kFormat, kGate,
                    {"kernel.wrong_result:arg=1,at=6", "kernel.skip_group:at=1"}) {
   const auto context = leased();
   Queue queue(context);
@@ -106,7 +106,7 @@ PROCTOR_CHECK_EACH(format_names(), Narrow, EveryPatternHasItsValue, "K26", kForm
   expect_words("floats, as bits", expected, got, context.device());
 }
 
-PROCTOR_CHECK_EACH(format_names(), Narrow, RoundsToNearestEven, "K26", kFormat, kGate,
+PROCTOR_CHECK_EACH(format_names(), NarrowFloat, ConversionRoundsToNearestEven, "K26", kFormat, kGate,
                    {"kernel.wrong_result:arg=1,at=0", "kernel.skip_group:at=1"}) {
   const auto context = leased();
   Queue queue(context);
@@ -127,7 +127,7 @@ PROCTOR_CHECK_EACH(format_names(), Narrow, RoundsToNearestEven, "K26", kFormat, 
   expect_words("patterns", expected, got, context.device());
 }
 
-PROCTOR_CHECK_EACH(format_names(), Narrow, ProductIsWithinItsBound, "K29", kSumBound, kGate,
+PROCTOR_CHECK_EACH(format_names(), NarrowFloat, MatrixProductIsWithinErrorBound, "K29", kSumBound, kGate,
                    {"kernel.wrong_result:arg=2,at=7,xor=0x40", "kernel.skip_group:at=1"}) {
   const auto context = leased();
   Queue queue(context);

@@ -40,7 +40,7 @@ std::uint32_t one_nan(std::uint32_t pattern) { return kernels::is_nan(format(), 
 
 }  // namespace
 
-PROCTOR_CHECK_EACH(kFormats, Fp8, EveryCodeHasItsValue, "K26", kFormat, kGate,
+PROCTOR_CHECK_EACH(kFormats, Fp8, EveryCodeConvertsToExactFloat, "K26", kFormat, kGate,
                    {"kernel.wrong_result:arg=1,at=6", "kernel.skip_group:at=1"}) {
   const auto context = leased();
   Queue queue(context);
@@ -60,7 +60,7 @@ PROCTOR_CHECK_EACH(kFormats, Fp8, EveryCodeHasItsValue, "K26", kFormat, kGate,
   expect_words("floats, as bits", expected, got, context.device());
 }
 
-PROCTOR_CHECK_EACH(kFormats, Fp8, EveryValueGoesBackToItsCode, "K26", kFormat, kGate,
+PROCTOR_CHECK_EACH(kFormats, Fp8, FloatsRoundToNearestCode, "K26", kFormat, kGate,
                    {"kernel.wrong_result:arg=1,at=6", "kernel.skip_group:at=1"}) {
   const auto context = leased();
   Queue queue(context);
@@ -91,7 +91,7 @@ PROCTOR_CHECK_EACH(kFormats, Fp8, EveryValueGoesBackToItsCode, "K26", kFormat, k
 
 // Halves are exact in the products; the sum is rounded in an order that nobody states, at most once per term
 // and once more at the end.
-PROCTOR_CHECK(TensorCore, ProductIsWithinItsBound, "K32", kTensor, kGate) {
+PROCTOR_CHECK(TensorCore, ProductIsWithinErrorBound, "K32", kTensor, kGate) {
   need(!suite::on_simgpu(), "not_on_simulator:tensor_cores");
   const auto context = leased();
   Queue queue(context);
@@ -124,7 +124,7 @@ PROCTOR_CHECK(TensorCore, ProductIsWithinItsBound, "K32", kTensor, kGate) {
 
 // What PTX says of atomic additions of floats: those in shared memory keep denormal numbers, those in global memory need not.
 
-PROCTOR_CHECK(Atomic, DenormalSumsInAGroupAreKept, "K34",
+PROCTOR_CHECK(Atomic, SharedMemoryDenormalSumsAreKept, "K34",
               "PTX ISA, atom: atom.add.f32 on shared memory supports subnormal inputs and results",
               suite::kGate, {"kernel.atomic_ftz"}) {
   const auto context = leased();

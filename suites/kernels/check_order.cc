@@ -26,9 +26,9 @@ constexpr const char* kQueues = by_vendor("Level Zero programming guide, Command
 
 }  // namespace
 
-PROCTOR_CHECK(Event, FollowsItsKernel, "K39", kEvents, kGate,
-              by_vendor<Texts>({"order.query_lies", "order.query_never_ready"},
-                               {"order.query_lies", "order.query_never_ready", "order.lost_signal"})) {
+PROCTOR_CHECK(Event, EventIsPendingUntilKernelEnds, "K39", kEvents, kGate,
+              by_vendor<Texts>({"order.report_ready_early", "order.never_report_ready"},
+                               {"order.report_ready_early", "order.never_report_ready", "order.lost_signal"})) {
   const auto context = leased();
   Queue queue(context);
   Latch latch(context);
@@ -43,7 +43,7 @@ PROCTOR_CHECK(Event, FollowsItsKernel, "K39", kEvents, kGate,
   expect_true(queue.idle(), "the queue is idle afterwards");
 }
 
-PROCTOR_CHECK(Event, MeansThatTheWorkIsDone, "S1.7", kEvents, kGate, {"order.signal_before_work:us=20000"}) {
+PROCTOR_CHECK(Event, CompletedEventMakesWritesVisible, "S1.7", kEvents, kGate, {"order.signal_before_work:us=20000"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "basic");
@@ -67,7 +67,7 @@ PROCTOR_CHECK(Event, MeansThatTheWorkIsDone, "S1.7", kEvents, kGate, {"order.sig
 
 // ---- queues ----
 
-PROCTOR_CHECK(Queue, WaitsForAnEventOfAnother, "S1.7", kQueues, kGate, {"order.ignore_wait_events"}) {
+PROCTOR_CHECK(Queue, QueueWaitsForOtherQueueEvent, "S1.7", kQueues, kGate, {"order.ignore_wait_events"}) {
   const auto context = leased();
   Counter counter(context);
   Queue first(context), second(context);
@@ -128,7 +128,7 @@ void expect_waits(const Context& context, Latch& latch, std::size_t count, std::
 
 }  // namespace
 
-PROCTOR_CHECK(Queue, WaitsForEveryEvent, "K43", kQueues, kGate, {"order.ignore_wait_events"}) {
+PROCTOR_CHECK(Queue, CommandWaitsForEveryEvent, "K43", kQueues, kGate, {"order.ignore_wait_events"}) {
   const auto context = leased();
   for (std::size_t count = 2; count <= 8; ++count) {
     for (std::size_t held = 0; held < count; ++held) {
@@ -139,7 +139,7 @@ PROCTOR_CHECK(Queue, WaitsForEveryEvent, "K43", kQueues, kGate, {"order.ignore_w
   }
 }
 
-PROCTOR_CHECK(Queue, DataCrossesWithTheEvent, "S1.7", kQueues, kGate, {"order.signal_before_work:us=20000"}) {
+PROCTOR_CHECK(Queue, EventMakesWrittenDataVisible, "S1.7", kQueues, kGate, {"order.signal_before_work:us=20000"}) {
   const auto context = leased();
   Queue first(context), second(context);
   const Module module = Module::load(context, "basic");
@@ -162,7 +162,7 @@ PROCTOR_CHECK(Queue, DataCrossesWithTheEvent, "S1.7", kQueues, kGate, {"order.si
                read_as<std::uint32_t>(second, context, result), context.device());
 }
 
-PROCTOR_CHECK(Queue, RunsBesideAnother, "K38", kQueues, kWarn, {"order.query_never_ready"}) {
+PROCTOR_CHECK(Queue, TwoQueuesRunConcurrently, "K38", kQueues, kWarn, {"order.never_report_ready"}) {
   const auto context = leased();
   Counter counter(context);
   Queue held(context), free(context);
@@ -201,7 +201,7 @@ PROCTOR_CHECK(Queue, KernelsRunInOrder, "K38", kQueues, kGate,
 
 // ---- time ----
 
-PROCTOR_CHECK(Time, EndIsNotBeforeBegin, "K41", kTimes, kGate,
+PROCTOR_CHECK(Timestamp, EndIsNotBeforeStart, "K41", kTimes, kGate,
               {"state.swapped_timestamps", "state.clock_backwards"}) {
   const auto context = leased();
   Counter counter(context);
@@ -215,7 +215,7 @@ PROCTOR_CHECK(Time, EndIsNotBeforeBegin, "K41", kTimes, kGate,
   }
 }
 
-PROCTOR_CHECK(Time, LaterWorkHasLaterStamps, "K41", kTimes, kGate,
+PROCTOR_CHECK(Timestamp, LaterKernelEndsLater, "K41", kTimes, kGate,
               {"state.clock_backwards", "state.timestamp_zero"}) {
   const auto context = leased();
   Counter counter(context);
@@ -233,7 +233,7 @@ PROCTOR_CHECK(Time, LaterWorkHasLaterStamps, "K41", kTimes, kGate,
 }
 
 // No specification says so, but who asks which of two came first goes by it.
-PROCTOR_CHECK(Time, FromLaterToEarlierIsNegative, "K41", kTimes, kWarn,
+PROCTOR_CHECK(Timestamp, ReversedElapsedTimeIsNegative, "K41", kTimes, kWarn,
               {"state.clock_backwards", "state.timestamp_zero"}) {
   const auto context = leased();
   Counter counter(context);
@@ -247,7 +247,7 @@ PROCTOR_CHECK(Time, FromLaterToEarlierIsNegative, "K41", kTimes, kWarn,
               "the time is negative, got " + std::to_string(elapsed_ns(second, first)) + " ns");
 }
 
-PROCTOR_CHECK(Time, DurationAgreesWithTheHost, "K41", kTimes, kGate,
+PROCTOR_CHECK(Timestamp, DurationMatchesHostClock, "K41", kTimes, kGate,
               {"state.timestamp_scale", "state.timestamp_zero"}) {
   const auto context = leased();
   Queue queue(context);

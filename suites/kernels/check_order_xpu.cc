@@ -22,14 +22,14 @@ constexpr const char* kSync = "Level Zero specification, zeCommandQueueSynchroni
 
 }  // namespace
 
-PROCTOR_CHECK(Event, FreshOneIsNotReady, "K40", kEvents, kGate, {"order.event_born_signaled"}) {
+PROCTOR_CHECK(Event, NewEventIsNotReady, "K40", kEvents, kGate, {"order.create_event_signaled"}) {
   const auto context = leased();
   step("given new events");
   for (int i = 0; i < 4; ++i) expect_status("ZE_RESULT_NOT_READY", Event(context).query());
 }
 
-PROCTOR_CHECK(Event, HostSignalIsSeenAndResetClearsIt, "K40", kEvents, kGate,
-              {"order.reset_ignored", "order.query_never_ready"}) {
+PROCTOR_CHECK(Event, HostSignalAndResetChangeState, "K40", kEvents, kGate,
+              {"order.reset_ignored", "order.never_report_ready"}) {
   const auto context = leased();
   Event event(context);
   step("given an event that the host signals and resets");
@@ -39,7 +39,7 @@ PROCTOR_CHECK(Event, HostSignalIsSeenAndResetClearsIt, "K40", kEvents, kGate,
   expect_status("ZE_RESULT_NOT_READY", event.query());
 }
 
-PROCTOR_CHECK(Event, ResetAfterWorkClearsIt, "K40", kEvents, kGate, {"order.reset_ignored"}) {
+PROCTOR_CHECK(Event, ResetClearsKernelSignal, "K40", kEvents, kGate, {"order.reset_ignored"}) {
   const auto context = leased();
   Counter counter(context);
   Event done(context);
@@ -53,7 +53,7 @@ PROCTOR_CHECK(Event, ResetAfterWorkClearsIt, "K40", kEvents, kGate, {"order.rese
   }
 }
 
-PROCTOR_CHECK(Event, HostReleasesADevice, "K43", "Level Zero specification, zeEventHostSignal", kGate,
+PROCTOR_CHECK(Event, HostSignalReleasesDevice, "K43", "Level Zero specification, zeEventHostSignal", kGate,
               {"order.host_signal_lost:times=1", "order.ignore_wait_events"}) {
   const auto context = leased();
   Counter counter(context);
@@ -83,8 +83,8 @@ PROCTOR_CHECK(Queue, ImmediateListRunsInOrder, "K38",
   suite::expect_same("count", "20", std::to_string(counter.value()));
 }
 
-PROCTOR_CHECK(Queue, SynchroniseKeepsItsTimeout, "K42", kSync, kGate,
-              {"order.timeout_ignored", "order.early_sync", "order.timeout_overrun:times=1"}) {
+PROCTOR_CHECK(Queue, SynchronizeHonorsTimeout, "K42", kSync, kGate,
+              {"order.end_timed_wait_immediately", "order.end_wait_early", "order.timeout_overrun:times=1"}) {
   const auto context = leased();
   Queue queue(context);
   Latch latch(context);
@@ -100,9 +100,9 @@ PROCTOR_CHECK(Queue, SynchroniseKeepsItsTimeout, "K42", kSync, kGate,
   queue.synchronize(Nanoseconds::max());
 }
 
-PROCTOR_CHECK(Event, SynchroniseKeepsItsTimeout, "K42", "Level Zero specification, zeEventHostSynchronize",
+PROCTOR_CHECK(Event, SynchronizeHonorsTimeout, "K42", "Level Zero specification, zeEventHostSynchronize",
               kGate,
-              {"order.timeout_ignored:api=zeEventHostSynchronize", "order.early_event_sync",
+              {"order.end_timed_wait_immediately:api=zeEventHostSynchronize", "order.end_event_wait_early",
                "order.timeout_overrun:times=1"}) {
   const auto context = leased();
   const Event never(context);
@@ -115,7 +115,7 @@ PROCTOR_CHECK(Event, SynchroniseKeepsItsTimeout, "K42", "Level Zero specificatio
 
 // ---- other devices ----
 
-PROCTOR_CHECK(Queue, WaitsForAnEventOfAnotherDevice, "K43", kEvents, kGate,
+PROCTOR_CHECK(Queue, QueueWaitsForOtherDeviceEvent, "K43", kEvents, kGate,
               .faults = {"order.ignore_wait_events"}, .devices = 2) {
   const auto devices = leased_devices(2);
   const Context context({devices[1], devices[0]});
@@ -138,8 +138,8 @@ PROCTOR_CHECK(Queue, WaitsForAnEventOfAnotherDevice, "K43", kEvents, kGate,
 
 // ---- time ----
 
-PROCTOR_CHECK(Time, ContextAgreesWithGlobal, "K41", "Level Zero specification, ze_kernel_timestamp_result_t",
-              kGate, {"state.swapped_timestamps", "state.context_backwards"}) {
+PROCTOR_CHECK(Timestamp, ContextDurationIsWithinGlobalDuration, "K41", "Level Zero specification, ze_kernel_timestamp_result_t",
+              kGate, {"state.swapped_timestamps", "state.swap_context_timestamps"}) {
   const auto context = leased();
   const DeviceRecord& record = *context.device().record();
   Counter counter(context);
@@ -267,7 +267,7 @@ PROCTOR_HELPER(open_events_again) {
 
 }  // namespace
 
-PROCTOR_CHECK(Event, IsSharedByTwoProcesses, "K43", kIpc, kGate, {"ipc.event_not_shared"}) {
+PROCTOR_CHECK(EventIpc, SignalReachesOtherProcess, "K43", kIpc, kGate, {"ipc.event_not_shared"}) {
   const auto context = leased();
   const SharedEvents event(context, 1);
   step("given a second process that opens an event");
@@ -281,7 +281,7 @@ PROCTOR_CHECK(Event, IsSharedByTwoProcesses, "K43", kIpc, kGate, {"ipc.event_not
   expect_status("ZE_RESULT_SUCCESS", event.try_synchronize(kPatience));
 }
 
-PROCTOR_CHECK(Event, OpenedAgainIsAsItWas, "K43", "Level Zero specification, zeEventPoolCloseIpcHandle",
+PROCTOR_CHECK(EventIpc, ReopenedPoolKeepsEventStates, "K43", "Level Zero specification, zeEventPoolCloseIpcHandle",
               kWarn, {"ipc.event_not_shared", "ipc.close_ignored"}) {
   const auto context = leased();
   const SharedEvents events(context, 4);

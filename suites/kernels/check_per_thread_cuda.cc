@@ -182,8 +182,8 @@ constexpr Transfer kTransfers[] = {
 }  // namespace
 
 // Work of two streams may run at once, and no document promises that it does. So three of these warn.
-PROCTOR_CHECK(PerThread, CopiesAndFillsAreInItsStream, "K38", kOwnStream, suite::kWarn,
-              {"copy.skip", "copy.fill_skip"}) {
+PROCTOR_CHECK(PerThreadStream, TransfersRunBesideBlockingStream, "K38", kOwnStream, suite::kWarn,
+              {"copy.skip", "copy.skip_fill"}) {
   const auto context = leased();
   Queue queue(context);
   const auto before = noise(kApartBytes, 1), sent = noise(kApartBytes, 2);
@@ -202,7 +202,7 @@ PROCTOR_CHECK(PerThread, CopiesAndFillsAreInItsStream, "K38", kOwnStream, suite:
   }
 }
 
-PROCTOR_CHECK(PerThread, SynchronousCopyWaits, "S1.4", kOwnStream, kGate, {"order.early_sync"}) {
+PROCTOR_CHECK(PerThreadStream, SynchronousCopyWaitsForKernel, "S1.4", kOwnStream, kGate, {"order.end_wait_early"}) {
   const auto context = leased();
   use(context.device());
   const Buffer from = device_memory(context, kApartBytes), to = host_memory(context, kApartBytes);
@@ -251,7 +251,7 @@ struct Reversal {
 
 }  // namespace
 
-PROCTOR_CHECK(PerThread, LaunchesAreInItsStream, "K16", kOwnStream, suite::kWarn,
+PROCTOR_CHECK(PerThreadStream, LaunchesRunBesideBlockingStream, "K16", kOwnStream, suite::kWarn,
               {"kernel.skip:kernel=reverse_local", "kernel.wrong_argument:arg=1"}) {
   const auto context = leased();
   Reversal reversal(context);
@@ -303,8 +303,8 @@ PROCTOR_CHECK(PerThread, LaunchesAreInItsStream, "K16", kOwnStream, suite::kWarn
   CUDA_CALL(cudaGraphDestroy, graph).or_throw();
 }
 
-PROCTOR_CHECK(PerThread, MemoryOfAPoolIsInItsStream, "K38", kOwnStream, suite::kWarn,
-              {"copy.fill_skip", "memory.corrupt_copy:at=17"}) {
+PROCTOR_CHECK(PerThreadStream, PoolAllocationsRunBesideBlockingStream, "K38", kOwnStream, suite::kWarn,
+              {"copy.skip_fill", "memory.corrupt_copy:at=17"}) {
   const auto context = leased();
   need(context.device().record()->native.memoryPoolsSupported != 0, "unsupported:memory_pools");
   Queue queue(context);
@@ -345,8 +345,8 @@ void note_callback(cudaStream_t stream, cudaError_t, void* data) {
 
 }  // namespace
 
-PROCTOR_CHECK(PerThread, EventsAndFunctionsAreInItsStream, "K44", kOwnStream, kGate,
-              {"order.host_function_lost", "order.query_lies:api=cudaEventQuery"}) {
+PROCTOR_CHECK(PerThreadStream, EventsAndCallbacksRunInOrder, "K44", kOwnStream, kGate,
+              {"order.host_function_lost", "order.report_ready_early:api=cudaEventQuery"}) {
   const auto context = leased();
   use(context.device());
   const Event first(context), second(context), elsewhere(context);

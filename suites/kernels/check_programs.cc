@@ -69,7 +69,7 @@ T noise_as(std::uint64_t seed) {
 
 }  // namespace
 
-PROCTOR_CHECK(Program, ComesToTheNumbersOfTheHost, "K71", kLanguage, kGate,
+PROCTOR_CHECK(Program, ResultMatchesHost, "K71", kLanguage, kGate,
               {"kernel.wrong_result:kernel=run_structures,at=3",
                "kernel.wrong_result:kernel=run_calls,at=5"}) {
   constexpr std::uint32_t kItems = 24;
@@ -93,7 +93,7 @@ PROCTOR_CHECK(Program, ComesToTheNumbersOfTheHost, "K71", kLanguage, kGate,
   }
 }
 
-PROCTOR_CHECK(Program, StructuresArriveAsArguments, "K16", kProgramArguments, kGate,
+PROCTOR_CHECK(Program, StructureArgumentsArriveUnchanged, "K16", kProgramArguments, kGate,
               {"kernel.wrong_argument:kernel=take_structures,arg=5",
                "kernel.wrong_result:kernel=take_structures,at=3"}) {
   using namespace host_side;
@@ -140,7 +140,7 @@ PROCTOR_CHECK(Program, StructuresArriveAsArguments, "K16", kProgramArguments, kG
   }
 }
 
-PROCTOR_CHECK(Program, LocalVariablesAreApart, "K14", kLocalVariables, kGate,
+PROCTOR_CHECK(Program, LocalVariablesDoNotOverlap, "K14", kLocalVariables, kGate,
               {"kernel.wrong_result:kernel=locals_backward,at=3"}) {
   constexpr std::uint32_t kItems = 13, kGroups = 3, kSeed = 100;
   const auto context = leased();
@@ -161,7 +161,7 @@ PROCTOR_CHECK(Program, LocalVariablesAreApart, "K14", kLocalVariables, kGate,
   }
 }
 
-PROCTOR_CHECK(Program, OnePointerLeadsToMemoryOfEachKind, "K71", kLanguage, kGate,
+PROCTOR_CHECK(Program, GenericPointerReachesEveryAddressSpace, "K71", kLanguage, kGate,
               {"kernel.wrong_result:kernel=places,at=3"}) {
   const auto context = leased();
   Queue queue(context);
@@ -186,7 +186,7 @@ PROCTOR_CHECK(Program, OnePointerLeadsToMemoryOfEachKind, "K71", kLanguage, kGat
   }
 }
 
-PROCTOR_CHECK(Program, MemoryIsReachedUpToItsEnds, "K71", kLanguage, kGate,
+PROCTOR_CHECK(Program, BufferEndsAreReachable, "K71", kLanguage, kGate,
               {"kernel.wrong_result:kernel=run_touch_ends,at=0", "kernel.skip:kernel=run_touch_ends"}) {
   const auto context = leased();
   Queue queue(context);
@@ -290,7 +290,7 @@ std::uint32_t stepped(std::uint32_t value, std::uint32_t by) { return value * 16
 
 }  // namespace
 
-PROCTOR_CHECK(Control, SwitchesGoByEveryBit, "K79", kControl, kGate,
+PROCTOR_CHECK(ControlFlow, SwitchComparesEveryBit, "K79", kControl, kGate,
               {"kernel.wrong_result:kernel=switch_i64,arg=1,at=4",
                "kernel.wrong_result:kernel=switch_u8,arg=1,at=4"}) {
   Control control(leased());
@@ -305,7 +305,7 @@ PROCTOR_CHECK(Control, SwitchesGoByEveryBit, "K79", kControl, kGate,
                                        {~std::uint64_t{0}, 4294967296, std::uint64_t{1} << 63, 4294967295});
 }
 
-PROCTOR_CHECK(Control, FunctionsKeepTheirMemoryApart, "K79", kControl, kGate,
+PROCTOR_CHECK(ControlFlow, FunctionsUseSeparatePrivateMemory, "K79", kControl, kGate,
               {"kernel.wrong_result:kernel=calls,arg=1,at=4"}) {
   Control control(leased());
   const auto in = noise_words(100, 3);
@@ -321,7 +321,7 @@ PROCTOR_CHECK(Control, FunctionsKeepTheirMemoryApart, "K79", kControl, kGate,
   control.expect("calls", in, expected);
 }
 
-PROCTOR_CHECK(Control, LongLoopsComeToTheirEnd, "K79", kControl, kGate,
+PROCTOR_CHECK(ControlFlow, LongLoopsFinishCorrectly, "K79", kControl, kGate,
               {"kernel.wrong_result:kernel=many_calls,arg=1,at=4"}) {
   Control control(leased());
   constexpr std::uint32_t kRounds = 5000;

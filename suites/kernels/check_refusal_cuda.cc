@@ -429,7 +429,7 @@ constexpr BadCall kBadCalls[] = {
 }  // namespace
 
 PROCTOR_CHECK_EACH(
-    functions_of(kBadCalls), Refusal, BadArgumentsGetTheirCode, "K12",
+    functions_of(kBadCalls), InvalidArgument, CallReturnsDocumentedError, "K12",
     "CUDA Runtime API, Execution Control, Library, Stream and Event Management; ROCm/hip-tests, "
     "which run on NVIDIA",
     suite::kGate, {"error.wrong_code", "error.swallowed", "error.wrong_code:err=36"}) {

@@ -237,7 +237,7 @@ PROCTOR_HELPER(bad_kernel_call) { make_bad_calls(kBadCalls, words); }
 
 }  // namespace
 
-PROCTOR_CHECK_EACH(functions_of(kBadCalls), Refusal, BadArgumentsGetTheirCode, "B.0",
+PROCTOR_CHECK_EACH(functions_of(kBadCalls), InvalidArgument, CallReturnsDocumentedError, "B.0",
                    "Level Zero specification, return values of each function; validation layer", suite::kGate,
                    {"memory.corrupt_copy:at=17,times=1", "copy.skip"}) {
   expect_refusals(kBadCalls, "bad_kernel_call");

@@ -64,7 +64,7 @@ double time_launch(Queue& queue, const Context& context, const Kernel& kernel, c
 
 }  // namespace
 
-PROCTOR_CHECK(Speed, SaxpyIsMeasuredOnResultsThatAreRight, "M46", kMethod, kGate,
+PROCTOR_CHECK(Speed, TimedSaxpyResultIsExact, "M46", kMethod, kGate,
               .faults = {"kernel.wrong_result:arg=2,at=7,xor=0x40,after=2", "kernel.skip:after=2"},
               .sizes = {.smoke = 1 << 10, .ci = 1 << 13, .full = 1 << 27, .unit = "elements"}) {
   const auto context = leased();
@@ -97,7 +97,7 @@ PROCTOR_CHECK(Speed, SaxpyIsMeasuredOnResultsThatAreRight, "M46", kMethod, kGate
 
 // A product is judged as Freivalds does: times a vector it must be what both factors are, one after the
 // other. All numbers are small integers, so nothing is rounded.
-PROCTOR_CHECK(Speed, MatmulIsMeasuredOnResultsThatAreRight, "M46",
+PROCTOR_CHECK(Speed, TimedMatmulResultIsExact, "M46",
               "Freivalds, Probabilistic machines can use less running time (1977)", kGate,
               .faults = {"kernel.wrong_result:arg=2,at=7,xor=0x40,after=2", "kernel.drop_barrier"},
               .sizes = {.smoke = 16, .ci = 32, .full = 4096, .unit = "rows"}) {

@@ -66,7 +66,7 @@ void expect_open(const StreamLatch& latch, const std::string& wait) {
 
 // ---- the default stream ----
 
-PROCTOR_CHECK(DefaultStream, WaitsForBlockingStreams, "K38", kDefault, kGate, {"order.legacy_no_barrier"}) {
+PROCTOR_CHECK(DefaultStream, WorkWaitsForBlockingStreams, "K38", kDefault, kGate, {"order.skip_default_stream_barrier"}) {
   const auto context = leased();
   Counter counter(context);
   const Stream legacy = Stream::legacy(), blocking = Stream::blocking();
@@ -80,7 +80,7 @@ PROCTOR_CHECK(DefaultStream, WaitsForBlockingStreams, "K38", kDefault, kGate, {"
   expect_same("count", "1", std::to_string(counter.value()));
 }
 
-PROCTOR_CHECK(DefaultStream, BlockingStreamsWaitForIt, "K38", kDefault, kGate, {"order.legacy_no_barrier"}) {
+PROCTOR_CHECK(DefaultStream, BlockingStreamsWaitForDefaultStream, "K38", kDefault, kGate, {"order.skip_default_stream_barrier"}) {
   const auto context = leased();
   Counter counter(context);
   const Stream legacy = Stream::legacy(), blocking = Stream::blocking();
@@ -95,8 +95,8 @@ PROCTOR_CHECK(DefaultStream, BlockingStreamsWaitForIt, "K38", kDefault, kGate, {
 }
 
 // Kernels of two streams may run at once, and no document promises that they do.
-PROCTOR_CHECK(DefaultStream, NonBlockingStreamsDoNotWaitForIt, "K38", kDefault, suite::kWarn,
-              {"order.query_never_ready:api=cudaStreamQuery"}) {
+PROCTOR_CHECK(DefaultStream, NonBlockingStreamsDoNotWait, "K38", kDefault, suite::kWarn,
+              {"order.never_report_ready:api=cudaStreamQuery"}) {
   const auto context = leased();
   Counter counter(context);
   const Stream legacy = Stream::legacy(), free = Stream::non_blocking();
@@ -110,7 +110,7 @@ PROCTOR_CHECK(DefaultStream, NonBlockingStreamsDoNotWaitForIt, "K38", kDefault, 
   expect_true(done, "the non-blocking stream is done while the default stream is held");
 }
 
-PROCTOR_CHECK(DefaultStream, EachThreadMayHaveItsOwn, "K38", kDefault, kGate,
+PROCTOR_CHECK(DefaultStream, PerThreadStreamRunsEveryLaunch, "K38", kDefault, kGate,
               {"kernel.skip:kernel=increment,times=1", "kernel.run_twice:kernel=increment,times=1"}) {
   const auto context = leased();
   Counter counter(context);
@@ -151,8 +151,8 @@ Stream stream_of(const std::string& kind) {
 
 }  // namespace
 
-PROCTOR_CHECK_EACH(kStreams, Wait, StreamSynchronizeWaits, "S1.4", kWaits, kGate,
-                   {"order.early_sync:api=cudaStreamSynchronize", "order.query_lies:api=cudaStreamQuery"}) {
+PROCTOR_CHECK_EACH(kStreams, Synchronization, StreamSynchronizeBlocksUntilDone, "S1.4", kWaits, kGate,
+                   {"order.end_wait_early:api=cudaStreamSynchronize", "order.report_ready_early:api=cudaStreamQuery"}) {
   const auto context = leased();
   use(context.device());
   const Stream stream = stream_of(suite::parameter());
@@ -166,9 +166,9 @@ PROCTOR_CHECK_EACH(kStreams, Wait, StreamSynchronizeWaits, "S1.4", kWaits, kGate
   expect_status(kSuccess, stream.query());
 }
 
-PROCTOR_CHECK_EACH(kStreams, Wait, EventSynchronizeWaits, "S1.4", kWaits, kGate,
-                   {"order.early_event_sync:api=cudaEventSynchronize",
-                    "order.query_lies:api=cudaEventQuery"}) {
+PROCTOR_CHECK_EACH(kStreams, Synchronization, EventSynchronizeBlocksUntilDone, "S1.4", kWaits, kGate,
+                   {"order.end_event_wait_early:api=cudaEventSynchronize",
+                    "order.report_ready_early:api=cudaEventQuery"}) {
   const auto context = leased();
   use(context.device());
   const Stream stream = stream_of(suite::parameter());
@@ -183,7 +183,7 @@ PROCTOR_CHECK_EACH(kStreams, Wait, EventSynchronizeWaits, "S1.4", kWaits, kGate,
   expect_open(latch, "cudaEventSynchronize");
 }
 
-PROCTOR_CHECK_EACH(kStreams, Wait, StreamWaitsForAnEvent, "S1.7", kWaits, kGate,
+PROCTOR_CHECK_EACH(kStreams, Synchronization, StreamWaitsForEvent, "S1.7", kWaits, kGate,
                    {"order.ignore_wait_events"}) {
   const auto context = leased();
   use(context.device());
@@ -202,8 +202,8 @@ PROCTOR_CHECK_EACH(kStreams, Wait, StreamWaitsForAnEvent, "S1.7", kWaits, kGate,
   expect_same("count", "1", std::to_string(counter.value()));
 }
 
-PROCTOR_CHECK(Wait, DeviceSynchronizeWaitsForAllStreams, "S1.4", kWaits, kGate,
-              {"order.early_sync:api=cudaDeviceSynchronize"}) {
+PROCTOR_CHECK(Synchronization, DeviceSynchronizeWaitsForEveryStream, "S1.4", kWaits, kGate,
+              {"order.end_wait_early:api=cudaDeviceSynchronize"}) {
   const auto context = leased();
   const Queue first(context), second(context);
   const StreamLatch latch(context);
@@ -214,8 +214,8 @@ PROCTOR_CHECK(Wait, DeviceSynchronizeWaitsForAllStreams, "S1.4", kWaits, kGate,
   expect_open(latch, "cudaDeviceSynchronize");
 }
 
-PROCTOR_CHECK(Wait, SynchronousCopyWaitsForTheDefaultStream, "S1.4", kWaits, kGate,
-              {"order.early_sync:api=cudaMemcpy"}) {
+PROCTOR_CHECK(Synchronization, SynchronousCopyWaitsForDefaultStream, "S1.4", kWaits, kGate,
+              {"order.end_wait_early:api=cudaMemcpy"}) {
   const auto context = leased();
   use(context.device());
   const Buffer from = device_memory(context, 4096), to = host_memory(context, 4096);
@@ -229,8 +229,8 @@ PROCTOR_CHECK(Wait, SynchronousCopyWaitsForTheDefaultStream, "S1.4", kWaits, kGa
 
 // ---- the end of a stream ----
 
-PROCTOR_CHECK(Stream, WorkOutlivesIt, "K38", "CUDA Runtime API, cudaStreamDestroy", kGate,
-              {"kernel.skip:kernel=increment", "order.early_sync:api=cudaDeviceSynchronize"}) {
+PROCTOR_CHECK(Stream, WorkSurvivesStreamDestruction, "K38", "CUDA Runtime API, cudaStreamDestroy", kGate,
+              {"kernel.skip:kernel=increment", "order.end_wait_early:api=cudaDeviceSynchronize"}) {
   const auto context = leased();
   Counter counter(context);
   const StreamLatch latch(context);
@@ -279,7 +279,7 @@ int device_of(cudaStream_t stream) {
 
 }  // namespace
 
-PROCTOR_CHECK(Stream, IsWhatItWasMadeAs, "K38", kStreamManagement, kGate,
+PROCTOR_CHECK(Stream, FlagsAndPriorityMatchCreation, "K38", kStreamManagement, kGate,
               {"order.priority_lost", "error.swallowed:api=cudaStreamCreateWithFlags"}) {
   use(leased_device());
   int least = 0xdead, greatest = 0xdead;
@@ -317,7 +317,7 @@ PROCTOR_CHECK(Stream, IsWhatItWasMadeAs, "K38", kStreamManagement, kGate,
   expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaStreamCreateWithFlags, &none, 2));
 }
 
-PROCTOR_CHECK(Stream, HasAnIdAndADeviceOfItsOwn, "K38",
+PROCTOR_CHECK(Stream, IdIsUniqueAndDeviceMatches, "K38",
               "CUDA Runtime API, cudaStreamGetId, cudaStreamGetDevice", kGate,
               .faults = {"error.swallowed:api=cudaStreamGetId"}, .devices = 2) {
   const auto devices = leased_devices(2);
@@ -346,7 +346,7 @@ PROCTOR_CHECK(Stream, HasAnIdAndADeviceOfItsOwn, "K38",
   expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaStreamGetId, first.handle(), nowhere));
 }
 
-PROCTOR_CHECK(Stream, ManagedMemoryIsAttachedWhole, "M37", "CUDA Runtime API, cudaStreamAttachMemAsync",
+PROCTOR_CHECK(Stream, OnlyWholeManagedMemoryAttaches, "M37", "CUDA Runtime API, cudaStreamAttachMemAsync",
               kGate, {"error.swallowed:api=cudaStreamAttachMemAsync"}) {
   const auto context = leased();
   const Queue queue(context);
@@ -370,7 +370,7 @@ PROCTOR_CHECK(Stream, ManagedMemoryIsAttachedWhole, "M37", "CUDA Runtime API, cu
 
 // ---- priorities, functions of the host ----
 
-PROCTOR_CHECK(Priority, IsToldAsItWasClamped, "K38", kPriority, kGate, {"order.priority_lost"}) {
+PROCTOR_CHECK(Stream, PriorityIsClampedToRange, "K38", kPriority, kGate, {"order.priority_lost"}) {
   const auto context = leased();
   use(context.device());
   int least = 0, greatest = 0;
@@ -403,7 +403,7 @@ void observe_callback(cudaStream_t, cudaError_t, void* data) { observe(data); }
 
 }  // namespace
 
-PROCTOR_CHECK(HostFunction, RunsInItsTurn, "K44", kHostFunction, kGate,
+PROCTOR_CHECK(HostFunction, FunctionsRunInStreamOrder, "K44", kHostFunction, kGate,
               {"order.host_function_lost", "kernel.skip:times=1"}) {
   const auto context = leased();
   const Queue queue(context);
@@ -423,7 +423,7 @@ PROCTOR_CHECK(HostFunction, RunsInItsTurn, "K44", kHostFunction, kGate,
                std::vector{witnesses[0].seen, witnesses[1].seen, witnesses[2].seen}, context.device());
 }
 
-PROCTOR_CHECK(HostFunction, CallbackRunsAfterItsKernel, "K44", "CUDA Runtime API, cudaStreamAddCallback",
+PROCTOR_CHECK(HostFunction, CallbackRunsAfterKernel, "K44", "CUDA Runtime API, cudaStreamAddCallback",
               kGate, {"order.host_function_lost", "kernel.skip:times=1"}) {
   const auto context = leased();
   const Queue queue(context);
@@ -441,7 +441,7 @@ PROCTOR_CHECK(HostFunction, CallbackRunsAfterItsKernel, "K44", "CUDA Runtime API
 
 // ---- other devices ----
 
-PROCTOR_CHECK(Stream, OfAnotherDeviceIsRefused, "K20",
+PROCTOR_CHECK(Stream, OtherDeviceStreamIsRejected, "K20",
               "ROCm/hip-tests, which run on NVIDIA; cudaErrorInvalidResourceHandle", kGate,
               .faults = {"error.wrong_code", "error.swallowed"}, .devices = 2) {
   const auto devices = leased_devices(2);
@@ -459,7 +459,7 @@ PROCTOR_CHECK(Stream, OfAnotherDeviceIsRefused, "K20",
                 CUDA_CALL(cudaLaunchKernel, native(fill), dim3(1), dim3(1), arguments, 0, native(elsewhere)));
 }
 
-PROCTOR_CHECK(Stream, WaitsForAnEventOfAnotherDevice, "K43",
+PROCTOR_CHECK(Stream, StreamWaitsForOtherDeviceEvent, "K43",
               "CUDA Programming Guide, Multi-Device: Stream and Event Behavior", kGate,
               .faults = {"order.ignore_wait_events"}, .devices = 2) {
   const auto devices = leased_devices(2);

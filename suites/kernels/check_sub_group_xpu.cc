@@ -25,7 +25,7 @@ constexpr const char* kWorkGroup = "OpenCL C specification, work-group collectiv
 
 }  // namespace
 
-PROCTOR_CHECK(SubGroup, SizeIsOneThatTheDeviceNames, "K37",
+PROCTOR_CHECK(SubGroup, RequiredSizeIsUsed, "K37",
               "Level Zero specification, ze_device_compute_properties_t", kGate,
               {"kernel.sub_group_size_wrong"}) {
   const auto context = leased();
@@ -52,7 +52,7 @@ PROCTOR_CHECK(SubGroup, SizeIsOneThatTheDeviceNames, "K37",
 
 // ---- elections, masks, and lanes by their numbers ----
 
-PROCTOR_CHECK(SubGroup, LanesElectAndAreMasked, "K37", kNonUniform, kGate,
+PROCTOR_CHECK(SubGroup, ElectionsAndMasksAreCorrect, "K37", kNonUniform, kGate,
               {"kernel.wrong_result:kernel=elections,arg=1,at=4"}) {
   for_each_size(leased(), "collectives_", [](SubGroups& sub_groups) {
     const auto in = lane_values<std::uint32_t>(sub_groups.items());
@@ -90,8 +90,8 @@ PROCTOR_CHECK(SubGroup, LanesElectAndAreMasked, "K37", kNonUniform, kGate,
   });
 }
 
-PROCTOR_CHECK(SubGroup, EveryLaneIsRead, "K37", kNonUniform, kGate,
-              {"kernel.shuffle_wrong:kernel=lane_by_lane", "kernel.vote_wrong:kernel=lane_by_lane"}) {
+PROCTOR_CHECK(SubGroup, ExtendedFunctionsReadEveryLane, "K37", kNonUniform, kGate,
+              {"kernel.swap_shuffled_lanes:kernel=lane_by_lane", "kernel.omit_last_lane:kernel=lane_by_lane"}) {
   for_each_size(leased(), "collectives_", [](SubGroups& sub_groups) {
     const auto in = lane_values<std::uint32_t>(sub_groups.items());
     const auto got = sub_groups.run<std::uint32_t>("lane_by_lane", 8 * sub_groups.lanes(), in);
@@ -123,8 +123,8 @@ PROCTOR_CHECK(SubGroup, EveryLaneIsRead, "K37", kNonUniform, kGate,
   });
 }
 
-PROCTOR_CHECK(SubGroup, ClustersReduceForThemselves, "K37", kNonUniform, kGate,
-              {"kernel.vote_wrong:kernel=clusters"}) {
+PROCTOR_CHECK(SubGroup, ClusteredReductionsAreExact, "K37", kNonUniform, kGate,
+              {"kernel.omit_last_lane:kernel=clusters"}) {
   for_each_size(leased(), "collectives_", [](SubGroups& sub_groups) {
     const auto in = lane_values<std::uint32_t>(sub_groups.items());
     const auto got = sub_groups.run<std::uint32_t>("clusters", 8, in);
@@ -139,8 +139,8 @@ PROCTOR_CHECK(SubGroup, ClustersReduceForThemselves, "K37", kNonUniform, kGate,
   });
 }
 
-PROCTOR_CHECK(SubGroup, OnlyThoseThatTakePartCount, "K37", kNonUniform, kGate,
-              {"kernel.vote_wrong:kernel=some_lanes", "kernel.wrong_result:kernel=some_lanes,arg=1,at=4"}) {
+PROCTOR_CHECK(SubGroup, InactiveLanesAreExcluded, "K37", kNonUniform, kGate,
+              {"kernel.omit_last_lane:kernel=some_lanes", "kernel.wrong_result:kernel=some_lanes,arg=1,at=4"}) {
   for_each_size(leased(), "collectives_", [](SubGroups& sub_groups) {
     const auto in = lane_values<std::uint32_t>(sub_groups.items());
     const auto got = sub_groups.run<std::uint32_t>("some_lanes", 9, in);
@@ -212,7 +212,7 @@ std::vector<HalfWord> half_operands(std::size_t count) {
 
 }  // namespace
 
-PROCTOR_CHECK(SubGroup, LanesReduceAndScanHalves, "K37", kNonUniform, kGate,
+PROCTOR_CHECK(SubGroup, HalfReductionsAndScansMatchHost, "K37", kNonUniform, kGate,
               .faults = {"kernel.wrong_result:kernel=scans_f16,arg=1,at=6"}, .needs = {"fp16"}) {
   const auto context = leased();
   need_exact_halves(context.device());
@@ -226,8 +226,8 @@ PROCTOR_CHECK(SubGroup, LanesReduceAndScanHalves, "K37", kNonUniform, kGate,
 
 // ---- groups ----
 
-PROCTOR_CHECK(Group, ItemsReduceAndScan, "K78", kWorkGroup, kGate,
-              {"kernel.vote_wrong:kernel=scans_work_i32",
+PROCTOR_CHECK(WorkGroup, ReductionsAndScansMatchHost, "K78", kWorkGroup, kGate,
+              {"kernel.omit_last_lane:kernel=scans_work_i32",
                "kernel.wrong_result:kernel=scans_work_u64,arg=1,at=8"}) {
   for_each_size(leased(), "scans_", [](SubGroups& sub_groups) {
     const auto expect = [&]<typename T>(const std::string& type, T) {
@@ -242,7 +242,7 @@ PROCTOR_CHECK(Group, ItemsReduceAndScan, "K78", kWorkGroup, kGate,
   });
 }
 
-PROCTOR_CHECK(Group, ItemsReduceAndScanDoubles, "K78", kWorkGroup, kGate,
+PROCTOR_CHECK(WorkGroup, DoubleReductionsAndScansMatchHost, "K78", kWorkGroup, kGate,
               .faults = {"kernel.wrong_result:kernel=scans_work_f64,arg=1,at=6"}, .needs = {"fp64"}) {
   const auto context = leased();
   need(context.device().properties().fp64, "unsupported:fp64");
@@ -252,7 +252,7 @@ PROCTOR_CHECK(Group, ItemsReduceAndScanDoubles, "K78", kWorkGroup, kGate,
   });
 }
 
-PROCTOR_CHECK(Group, ItemsVote, "K78", kWorkGroup, kGate, {"kernel.vote_wrong:kernel=group_votes"}) {
+PROCTOR_CHECK(WorkGroup, VotesIncludeEveryItem, "K78", kWorkGroup, kGate, {"kernel.omit_last_lane:kernel=group_votes"}) {
   for_each_size(leased(), "collectives_", [](SubGroups& sub_groups) {
     const std::uint32_t group = sub_groups.items() / kGroupsOfLanes;
     const auto got = sub_groups.run<std::uint32_t>("group_votes", 2 * group);
@@ -263,7 +263,7 @@ PROCTOR_CHECK(Group, ItemsVote, "K78", kWorkGroup, kGate, {"kernel.vote_wrong:ke
   });
 }
 
-PROCTOR_CHECK(Group, EveryItemCanBeRead, "K78", kWorkGroup, kGate,
+PROCTOR_CHECK(WorkGroup, BroadcastReadsEveryItem, "K78", kWorkGroup, kGate,
               {"kernel.wrong_result:kernel=group_broadcasts,arg=1,at=9"}) {
   const auto context = leased();
   const std::uint32_t lanes = sub_group_sizes(context.device()).front();

@@ -338,8 +338,8 @@ void tell_time(std::vector<double> milliseconds) {
 
 }  // namespace
 
-PROCTOR_CHECK(Training, StepIsTheSameEachTime, "K127", kRepeatable, kGate,
-              .faults = {"kernel.flipped_store:kernel=run_train_update,times=1",
+PROCTOR_CHECK(Training, RepeatedStepsGiveSameBits, "K127", kRepeatable, kGate,
+              .faults = {"kernel.flip_stored_bits:kernel=run_train_update,times=1",
                          "kernel.wrong_result:kernel=run_train_loss,arg=3,at=3,xor=0x40",
                          "kernel.skip:kernel=run_train_update"},
               .sizes = {.smoke = 2, .ci = 3, .full = 10, .stress = 50, .unit = "steps"}) {

@@ -212,7 +212,7 @@ void expect_vectors_of(const Context& context) {
 
 }  // namespace
 
-PROCTOR_CHECK(Vector, ElementsAreWhereTheyBelong, "K72",
+PROCTOR_CHECK(Vector, ShufflesAndIndexingAreExact, "K72",
               "OpenCL C specification, vector data types, shuffle and vloadn", kGate,
               {"kernel.wrong_result:kernel=shuffles,at=3", "kernel.wrong_result:kernel=members,at=2",
                "kernel.wrong_result:kernel=wide_indices,at=5"}) {
@@ -223,7 +223,7 @@ PROCTOR_CHECK(Vector, ElementsAreWhereTheyBelong, "K72",
   expect_vectors_of<std::uint64_t>(context);
 }
 
-PROCTOR_CHECK(Vector, HalvesAreLoadedAndStored, "K26", kVectors, kGate,
+PROCTOR_CHECK(Vector, HalfLoadsAndStoresConvertCorrectly, "K26", kVectors, kGate,
               {"kernel.wrong_result:kernel=load_halves,arg=1,at=3",
                "kernel.wrong_result:kernel=store_aligned_halves,arg=1,at=1"}) {
   const auto context = leased();

@@ -15,7 +15,7 @@ const NarrowFormat& e5m2() { return narrow_format("e5m2"); }
 const NarrowFormat& bf16() { return narrow_format("bf16"); }
 
 // Constants of the OFP8 specification, table 1.
-TEST(Narrow, FormatsOfEightBitsHaveTheirConstants) {
+TEST(Narrow, EightBitFormatsMatchOfp8Constants) {
   EXPECT_EQ(value_of(e4m3(), 0x7e), 448);
   EXPECT_TRUE(std::isnan(value_of(e4m3(), 0x7f)));
   EXPECT_EQ(value_of(e4m3(), 0x08), 0x1p-6);
@@ -26,7 +26,7 @@ TEST(Narrow, FormatsOfEightBitsHaveTheirConstants) {
   EXPECT_EQ(value_of(e5m2(), 0x01), 0x1p-16);
 }
 
-TEST(Narrow, Bfloat16IsTheUpperHalfOfAFloat) {
+TEST(Narrow, Bfloat16IsUpperHalfOfFloat) {
   EXPECT_EQ(value_of(bf16(), 0x3f80), 1);
   EXPECT_EQ(value_of(bf16(), 0xc040), -3);
   EXPECT_EQ(bits_of(bf16(), 1 + 0x1p-8), 0x3f80U);      // half way: to the even one
@@ -45,7 +45,7 @@ TEST(Narrow, EveryPatternSurvivesTheRoundTrip) {
   }
 }
 
-TEST(Narrow, TooLargeIsNotTheLargest) {
+TEST(Narrow, OverflowDoesNotSaturate) {
   EXPECT_EQ(bits_of(e4m3(), 464), 0x7eU);  // half way to 480, which does not exist: the even one
   EXPECT_EQ(bits_of(e4m3(), 465), 0x7fU);
   EXPECT_EQ(bits_of(e5m2(), 61439), 0x7bU);
@@ -53,7 +53,7 @@ TEST(Narrow, TooLargeIsNotTheLargest) {
   EXPECT_EQ(bits_of(e5m2(), -1e9), 0xfcU);
 }
 
-TEST(Narrow, HalvesAreThoseOfTheOtherImplementation) {
+TEST(Narrow, HalvesMatchReferenceConversion) {
   for (std::uint32_t i = 0; i < 100'000; ++i) {
     const float value = std::scalbn(static_cast<float>(i % 9973) - 5000, static_cast<int>(i % 40) - 30);
     ASSERT_EQ(bits_of(narrow_format("f16"), static_cast<double>(value)), half_from_float(value)) << value;

@@ -13,7 +13,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-TEST(UlpDistance, CountsStepsOfTheType) {
+TEST(UlpDistance, CountsUnitsInLastPlace) {
   EXPECT_EQ(ulp_distance(1.0, 1.0f), 0);
   EXPECT_EQ(ulp_distance(1.0, std::nextafterf(1.0f, 2.0f)), 1);
   EXPECT_EQ(ulp_distance(1.0, std::nextafterf(1.0f, 0.0f)),
@@ -22,7 +22,7 @@ TEST(UlpDistance, CountsStepsOfTheType) {
   EXPECT_EQ(ulp_distance(0.0, 0x1p-149f), 1);
 }
 
-TEST(UlpDistance, FractionsOfAStepCount) { EXPECT_EQ(ulp_distance(1.0 + 0x1p-24, 1.0f), 0.5); }
+TEST(UlpDistance, CountsFractionsOfStep) { EXPECT_EQ(ulp_distance(1.0 + 0x1p-24, 1.0f), 0.5); }
 
 TEST(UlpDistance, UnexpectedNanIsInfinitelyFar) {
   EXPECT_EQ(ulp_distance(1.0, kNan), kInfinity);
@@ -31,12 +31,12 @@ TEST(UlpDistance, UnexpectedNanIsInfinitelyFar) {
   EXPECT_EQ(ulp_distance(std::nan(""), kNan), 0);
 }
 
-TEST(UlpDistance, InfinityMustHaveItsSign) {
+TEST(UlpDistance, InfinityRequiresMatchingSign) {
   EXPECT_EQ(ulp_distance(kInfinity, std::numeric_limits<float>::infinity()), 0);
   EXPECT_EQ(ulp_distance(kInfinity, -std::numeric_limits<float>::infinity()), kInfinity);
 }
 
-TEST(UlpDistance, EarlyOverflowCountsAsTheNextPowerOfTwo) {
+TEST(UlpDistance, CountsOverflowAsNextPowerOfTwo) {
   const double largest = static_cast<double>(std::numeric_limits<float>::max());
   EXPECT_EQ(ulp_distance(largest, std::numeric_limits<float>::infinity()), 1);
 }
@@ -65,7 +65,7 @@ TEST(Half, TiesGoToEven) {
   EXPECT_TRUE(std::isnan(float_from_half(half_from_float(kNan))));
 }
 
-TEST(FirstOverBound, SaysWhichAndWhy) {
+TEST(FirstOverBound, ReturnsElementAndReason) {
   const std::vector<Judged> expected = {{1.0, 1.0}, {2.0, 2.0}};
   EXPECT_EQ(first_over_bound(expected, std::vector{1.0f, 2.0f}, 4), "");
   EXPECT_EQ(first_over_bound(expected, std::vector{1.0f, std::nextafterf(2.0f, 3.0f)}, 4), "");
@@ -79,7 +79,7 @@ TEST(RoundingBound, GrowsWithTheRoundings) {
   EXPECT_GT(rounding_bound(100), 100 * 0x1p-24);
 }
 
-TEST(UlpDistance, OfHalvesCountsInTheirUnits) {
+TEST(UlpDistance, MeasuresHalvesInHalfUnits) {
   EXPECT_EQ(half_ulp_distance(1, 0x3c00), 0);
   EXPECT_EQ(half_ulp_distance(1, 0x3c01), 1);
   EXPECT_EQ(half_ulp_distance(0, 0x0002), 2);
@@ -97,13 +97,13 @@ TEST(CoreWork, AMajorityIsMoreThanHalf) {
   EXPECT_EQ(majority_of({{0, {1}}, {1, {2}}, {2, {2}}, {9, {3}}}), std::nullopt);
 }
 
-TEST(CoreWork, ADigestIsOfTheDifferentRows) {
+TEST(CoreWork, DigestDependsOnDistinctRows) {
   const auto digest = digest_of({{0, {1, 2}}});
   EXPECT_EQ(digest_of({{4, {1, 2}}, {9, {1, 2}}}), digest);
   EXPECT_NE(digest_of({{4, {1, 2}}, {9, {1, 3}}}), digest);
 }
 
-TEST(CoreWork, EachWorkDependsOnItsSeedAndItsRounds) {
+TEST(CoreWork, WorkDependsOnSeedAndRounds) {
   for (const CoreWork& work : core_works()) {
     EXPECT_EQ(&core_work(work.name), &work);
     if (work.reference == nullptr) continue;
@@ -115,7 +115,7 @@ TEST(CoreWork, EachWorkDependsOnItsSeedAndItsRounds) {
   }
 }
 
-TEST(CoreWork, NoRoundForgetsWhatWasBefore) {
+TEST(CoreWork, SeedAffectsResultAfterManyRounds) {
   for (const CoreWork& work : core_works()) {
     if (work.reference == nullptr) continue;
     for (const std::uint32_t lanes : {8u, 16u, 32u}) {

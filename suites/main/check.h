@@ -2,14 +2,14 @@
 //
 //   std::string devices_under(const std::string& mask);
 //
-//   PROCTOR_CHECK(Mask, DuplicatesSelectOnce, "V10", "intel/compute-runtime, parseAffinityMask", kWarn) {
+//   PROCTOR_CHECK(DeviceMask, DuplicateEntrySelectsDeviceOnce, "V10", "intel/compute-runtime, parseAffinityMask", kWarn) {
 //     const std::string expected = devices_under("0");
 //     step("enumerate under '0,0'");
 //     const std::string got = devices_under("0,0");
 //     expect_same("devices under '0,0'", expected, got);
 //   }
 //
-// This is a GoogleTest test named Mask.DuplicatesSelectOnce. It also has a rule, the source of the rule and a
+// This is a GoogleTest test named DeviceMask.DuplicateEntrySelectsDeviceOnce. It also has a rule, the source of the rule and a
 // severity, and it reports its events to Proctor (harness/journal/child_protocol.h). Started by hand, the
 // program is a normal GoogleTest program.
 //
@@ -18,7 +18,7 @@
 // Further facts about a check follow as trailing arguments, in the order of the members of CheckTraits.
 // Example:
 //
-//   PROCTOR_CHECK(Copy, IsByteExact, "M22", "Level Zero specification, Copies", kGate,
+//   PROCTOR_CHECK(Copy, DestinationHasSourceBytes, "M22", "Level Zero specification, Copies", kGate,
 //                 .faults = {"memory.corrupt_copy:at=17"}, .needs = {"fp64"},
 //                 .sizes = {.smoke = 4096, .ci = 65536, .unit = "bytes"}) {
 //     const std::int64_t bytes = sized();  // as many as the run's size asks for
@@ -27,7 +27,7 @@
 //
 // The axes of a check list the values with which it runs (suites/main/check.h has shared axes). Example:
 //
-//   PROCTOR_CHECK(Fill, IsItsPatternEverywhere, "M24", "Level Zero specification, AppendMemoryFill", kGate,
+//   PROCTOR_CHECK(Fill, PatternFillsDestination, "M24", "Level Zero specification, AppendMemoryFill", kGate,
 //                 .faults = {"memory.corrupt_fill:at=17"},
 //                 .axes = {{"bytes", {"0", "1", "65537"}, {"4294967301"}}, {"pattern", {"1", "2", "16"}, {}}}) {
 //     at_each_point([](const Point& at) {

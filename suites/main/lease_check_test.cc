@@ -23,7 +23,7 @@ std::string difference(const std::vector<Identity>& leased, const std::vector<Id
   return difference_from_lease(lease_of(leased), "[]", [&](bool) { return seen; });
 }
 
-TEST(LeaseCheck, WhatIsLeasedIsSeenAndNothingElse) {
+TEST(LeaseCheck, VisibleDevicesMustEqualLease) {
   EXPECT_EQ(difference({kOne}, {kOne}), "");
   EXPECT_EQ(difference({kOne, kTwo}, {kTwo, kOne}), "");
   EXPECT_NE(difference({kOne}, {kTwo}), "");
@@ -44,7 +44,7 @@ TEST(LeaseCheck, NoDeviceIsADifference) {
   EXPECT_THROW(difference_from_lease(lease_of({kOne}), "[]", no_library), Skipped);
 }
 
-TEST(LeaseCheck, DriversSpellADeviceInOtherWays) {
+TEST(LeaseCheck, MatchesDifferentSpellingsOfDevice) {
   EXPECT_EQ(difference({kOne}, {{"8932F937D72C4106C12F20BD9FAED9F6", ""}}), "");
   EXPECT_EQ(difference({kTwo}, {{"", "0000:af:00.0"}}), "");
   EXPECT_EQ(
@@ -53,7 +53,7 @@ TEST(LeaseCheck, DriversSpellADeviceInOtherWays) {
 }
 
 // The parts of a card share one address, so only the name shows that a part is not leased.
-TEST(LeaseCheck, PartsOfACardAreToldApartByName) {
+TEST(LeaseCheck, DistinguishesMigInstancesByUuid) {
   const Identity part{"MIG-11111111-0000-0000-0000-00000000000a", "0000:03:00.0"};
   const Identity other{"MIG-22222222-0000-0000-0000-00000000000b", "0000:03:00.0"};
   const auto difference_in_pool = [&](const std::string& seen) {
@@ -71,7 +71,7 @@ TEST(LeaseCheck, PartsOfACardAreToldApartByName) {
       << "how the runtime calls a part is not known here";
 }
 
-TEST(LeaseCheck, WhereAnAddressDiffersTheNameIsAsked) {
+TEST(LeaseCheck, ComparesUuidWhenAddressDiffers) {
   int asked = 0;
   const auto said = difference_from_lease(lease_of({kOne}), "[]", [&](bool with_uuid) {
     ++asked;
@@ -82,7 +82,7 @@ TEST(LeaseCheck, WhereAnAddressDiffersTheNameIsAsked) {
 }
 
 // Devices of a simulation that each process creates for itself have no identity.
-TEST(LeaseCheck, WithoutNamesNothingCanBeCompared) {
+TEST(LeaseCheck, SkipsDevicesWithoutIdentity) {
   const auto never = [](bool) -> std::vector<Identity> {
     ADD_FAILURE() << "the driver was asked";
     return {};

@@ -57,18 +57,18 @@ Told run_case(const std::string& name, const std::string& environment = "") {
 constexpr const char* kOnSimgpu = "PROCTOR_SIM_DRIVER=simgpu";
 
 // A table that is initialised later is empty: no check would run, and none would fail.
-TEST(RequireAdded, ATableWithoutRowsEndsTheProgram) {
+TEST(RequireAdded, EmptyTableAbortsProgram) {
   EXPECT_TRUE(require_added(true, "Mask.Row"));
   EXPECT_DEATH(require_added(false, "Mask.Row"), "Mask.Row: its table has no rows when it is registered");
 }
 
-TEST(Protocol, ListsEveryCheckWithItsRule) {
+TEST(Protocol, ListsEveryCheckWithRule) {
   const auto told = run_sample("--proctor-list");
   EXPECT_EQ(told.exit_code, 0);
   ASSERT_EQ(told.events.size(), 15U);
   EXPECT_EQ(told.events[0], json({{"v", 1},
                                   {"event", "case"},
-                                  {"case", "Sample.Passes"},
+                                  {"case", "Sample.CheckPasses"},
                                   {"devices", 1},
                                   {"rule", "R1"},
                                   {"source", "the protocol"},
@@ -77,7 +77,7 @@ TEST(Protocol, ListsEveryCheckWithItsRule) {
                                   {"batch", true}}));
   EXPECT_EQ(told.events[1], json({{"v", 1},
                                   {"event", "case"},
-                                  {"case", "Sample.Mismatches"},
+                                  {"case", "Sample.ValuesDiffer"},
                                   {"devices", 2},
                                   {"rule", "R2"},
                                   {"source", "the protocol"},
@@ -87,7 +87,7 @@ TEST(Protocol, ListsEveryCheckWithItsRule) {
                                   {"sizes", {{"smoke", 16}, {"full", 64}, {"unit", "bytes"}}},
                                   {"expects", "hang"},
                                   {"batch", true}}));
-  EXPECT_EQ(told.events[14].at("case"), "Sample.KnowsItsParameter/fp32");
+  EXPECT_EQ(told.events[14].at("case"), "Sample.ParameterIsStepName/fp32");
   EXPECT_EQ(told.events[14].at("needs"), json({"patience", "fp16"}));
   EXPECT_EQ(told.events[9].at("axes"),
             json::parse(R"([{"name":"bytes","values":["0","1","65537"],"full":["4294967301"]},
@@ -95,8 +95,8 @@ TEST(Protocol, ListsEveryCheckWithItsRule) {
   EXPECT_EQ(told.events[9].at("points"), 4);
 }
 
-TEST(Protocol, PassTellsStepsMeasuresAndWarnings) {
-  const auto told = run_case("Sample.Passes");
+TEST(Protocol, PassReportsStepsMeasuresAndWarnings) {
+  const auto told = run_case("Sample.CheckPasses");
   EXPECT_EQ(told.exit_code, 0);
   ASSERT_EQ(told.events.size(), 5U);
   EXPECT_EQ(told.events.front().at("event"), "start");
@@ -109,8 +109,8 @@ TEST(Protocol, PassTellsStepsMeasuresAndWarnings) {
   EXPECT_EQ(told.events.back().at("result"), "pass");
 }
 
-TEST(Protocol, ATrialNamesItsDevices) {
-  const auto told = run_case("Sample.TriesDevices");
+TEST(Protocol, TrialEventNamesDevices) {
+  const auto told = run_case("Sample.DeviceTrialsAreReported");
   EXPECT_EQ(told.exit_code, 0) << "a failed trial is no failure";
   const auto trials = told.of("trial");
   ASSERT_EQ(trials.size(), 2U);
@@ -122,10 +122,10 @@ TEST(Protocol, ATrialNamesItsDevices) {
   EXPECT_LE(told.longest_line, child::kMaxEventBytes);
 }
 
-TEST(Protocol, OnlyTheNamedCaseSpeaks) {
-  const auto told = run_case("Sample.Mismatches", kOnSimgpu);
+TEST(Protocol, OnlyNamedCaseWritesEvents) {
+  const auto told = run_case("Sample.ValuesDiffer", kOnSimgpu);
   ASSERT_FALSE(told.events.empty());
-  for (const auto& event : told.events) EXPECT_EQ(event.at("case"), "Sample.Mismatches");
+  for (const auto& event : told.events) EXPECT_EQ(event.at("case"), "Sample.ValuesDiffer");
 }
 
 Told run_cases(const std::string& names) {
@@ -136,53 +136,53 @@ Told run_cases(const std::string& names) {
   return told;
 }
 
-TEST(Protocol, SeveralCasesRunOneAfterTheOther) {
-  const auto told = run_cases(R"(["Sample.Passes", "Sample.Asserts", "Sample.KnowsItsParameter/fp32"])");
+TEST(Protocol, RunsSeveralCasesInOrder) {
+  const auto told = run_cases(R"(["Sample.CheckPasses", "Sample.AssertionFails", "Sample.ParameterIsStepName/fp32"])");
   EXPECT_EQ(told.exit_code, 1);
   std::vector<std::string> ends;
   for (const auto& event : told.of("end"))
     ends.push_back(event.at("case").get<std::string>() + " " + event.at("result").get<std::string>());
-  EXPECT_EQ(ends, (std::vector<std::string>{"Sample.Passes pass", "Sample.Asserts fail",
-                                            "Sample.KnowsItsParameter/fp32 pass"}));
+  EXPECT_EQ(ends, (std::vector<std::string>{"Sample.CheckPasses pass", "Sample.AssertionFails fail",
+                                            "Sample.ParameterIsStepName/fp32 pass"}));
   EXPECT_EQ(told.of("start").size(), 3U);
 }
 
-TEST(Protocol, AFileOfCasesThatCannotBeReadRunsNothing) {
-  for (const char* names : {"", "[]", "{}", R"(["Sample.Passes", "Sample.Missing"])"}) {
+TEST(Protocol, RejectsUnreadableCaseFile) {
+  for (const char* names : {"", "[]", "{}", R"(["Sample.CheckPasses", "Sample.Missing"])"}) {
     const auto told = run_cases(names);
     EXPECT_EQ(told.exit_code, 2) << names;
     EXPECT_TRUE(told.events.empty()) << names;
   }
 }
 
-TEST(Protocol, StepsAndFailuresTellTheirTime) {
-  const auto passed = run_case("Sample.Passes");
+TEST(Protocol, StepsAndFailuresHaveTimestamps) {
+  const auto passed = run_case("Sample.CheckPasses");
   EXPECT_GE(passed.of("step").at(0).at("t_ns"), passed.events.front().at("t_ns"));
-  const auto failed = run_case("Sample.Asserts");
+  const auto failed = run_case("Sample.AssertionFails");
   EXPECT_GE(failed.of("fail").at(0).at("t_ns"), failed.events.front().at("t_ns"));
 }
 
-TEST(Protocol, WarnRulesFailOnOurSimulatorOnly) {
+TEST(Protocol, WarnRulesFailOnlyOnSimgpu) {
   for (const char* elsewhere : {"", "PROCTOR_SIM_DRIVER=intel"}) {
-    const auto told = run_case("Sample.Mismatches", elsewhere);
+    const auto told = run_case("Sample.ValuesDiffer", elsewhere);
     EXPECT_EQ(told.exit_code, 0) << elsewhere;
     EXPECT_TRUE(told.of("fail").empty());
     const std::string message = told.of("warn").at(0).at("message");
     EXPECT_NE(message.find("expected: one"), std::string::npos) << message;
     EXPECT_EQ(told.events.back().at("result"), "pass");
   }
-  EXPECT_EQ(run_case("Sample.Mismatches", kOnSimgpu).exit_code, 1);
+  EXPECT_EQ(run_case("Sample.ValuesDiffer", kOnSimgpu).exit_code, 1);
 }
 
-TEST(Protocol, SizeIsTheNextSmallerOneThatIsGiven) {
+TEST(Protocol, UsesNextSmallerSize) {
   const auto size = [](const std::string& environment) {
-    return run_case("Sample.IsSized", environment).of("measure").at(0).at("value").get<double>();
+    return run_case("Sample.SizeIsMeasured", environment).of("measure").at(0).at("value").get<double>();
   };
   EXPECT_EQ(size(""), 16);
   EXPECT_EQ(size("PROCTOR_SIZE=smoke"), 16);
   EXPECT_EQ(size("PROCTOR_SIZE=full"), 64);
   EXPECT_EQ(size("PROCTOR_SIZE=stress"), 64);
-  EXPECT_EQ(run_case("Sample.IsSized", "PROCTOR_SIZE=huge").exit_code, 2);
+  EXPECT_EQ(run_case("Sample.SizeIsMeasured", "PROCTOR_SIZE=huge").exit_code, 2);
 }
 
 std::vector<std::string> messages_of(const Told& told) {
@@ -191,8 +191,8 @@ std::vector<std::string> messages_of(const Told& told) {
   return messages;
 }
 
-TEST(Protocol, AFailureNamesItsPointAndThePointRunsAlone) {
-  const auto whole = run_case("Sample.HasAxes", "PROCTOR_SIZE=full");
+TEST(Protocol, FailureNamesPointThatRunsAlone) {
+  const auto whole = run_case("Sample.SomePointsFail", "PROCTOR_SIZE=full");
   EXPECT_EQ(whole.of("step").size(), 8U) << "full tries all pairs, with the value that it alone has";
   const auto messages = messages_of(whole);
   ASSERT_EQ(messages.size(), 2U);
@@ -201,53 +201,53 @@ TEST(Protocol, AFailureNamesItsPointAndThePointRunsAlone) {
   EXPECT_EQ(
       std::count(messages.begin(), messages.end(), "--suite-arg point=bytes=1,type=f64: exception: boom"), 1);
 
-  const auto alone = run_case("Sample.HasAxes", "PROCTOR_POINT=bytes=65537,type=i8");
+  const auto alone = run_case("Sample.SomePointsFail", "PROCTOR_POINT=bytes=65537,type=i8");
   EXPECT_EQ(messages_of(alone),
             (std::vector<std::string>{"--suite-arg point=bytes=65537,type=i8: its words"}));
   EXPECT_EQ(alone.of("step").size(), 1U);
-  EXPECT_EQ(run_case("Sample.HasAxes", "PROCTOR_POINT=bytes=4294967301,type=i8").exit_code, 0);
+  EXPECT_EQ(run_case("Sample.SomePointsFail", "PROCTOR_POINT=bytes=4294967301,type=i8").exit_code, 0);
 }
 
-TEST(Protocol, AfterThreePointsThatFailedTheRestIsLeftOut) {
-  const auto told = run_case("Sample.FailsAtEachPoint");
+TEST(Protocol, SkipsPointsAfterThreeFailures) {
+  const auto told = run_case("Sample.EveryPointFails");
   EXPECT_EQ(messages_of(told).size(), 3U);
   const std::string points = told.of("property").at(0).at("value");
   EXPECT_NE(points.find("the other points were not run, because three had failed"), std::string::npos) << points;
 }
 
-TEST(Protocol, TheSizeDecidesHowManyPointsAreTried) {
-  const auto ci = run_case("Sample.HasAxes", "PROCTOR_SIZE=ci PROCTOR_SEED=3");
+TEST(Protocol, SizeLimitsNumberOfPoints) {
+  const auto ci = run_case("Sample.SomePointsFail", "PROCTOR_SIZE=ci PROCTOR_SEED=3");
   EXPECT_EQ(ci.of("step").size(), 4U);
   const std::string points = ci.of("property").at(0).at("value");
   EXPECT_NE(points.find("which cover 4 of 6 pairs of values"), std::string::npos) << points;
-  EXPECT_EQ(run_case("Sample.HasAxes", "PROCTOR_SIZE=smoke").of("step").size(), 1U);
+  EXPECT_EQ(run_case("Sample.SomePointsFail", "PROCTOR_SIZE=smoke").of("step").size(), 1U);
 }
 
-TEST(Protocol, APointThatTheDeviceHasNotIsLeftOutByName) {
-  const auto some = run_case("Sample.HasAxes", "PROCTOR_POINT=bytes=0");
+TEST(Protocol, ReportsUnsupportedPoints) {
+  const auto some = run_case("Sample.SomePointsFail", "PROCTOR_POINT=bytes=0");
   EXPECT_EQ(some.exit_code, 0);
   const std::string points = some.of("property").at(0).at("value");
   EXPECT_NE(points.find("not at bytes=0,type=f64: unsupported:fp64"), std::string::npos) << points;
-  const auto none = run_case("Sample.HasNoPointLeft");
+  const auto none = run_case("Sample.EveryPointIsSkipped");
   EXPECT_EQ(none.events.back().at("result"), "skip");
   EXPECT_EQ(none.events.back().at("reason"), "unsupported:f16");
 }
 
-TEST(Protocol, APointOrASeedThatDoesNotExistIsRefused) {
-  EXPECT_EQ(run_case("Sample.HasAxes", "PROCTOR_POINT=bytes=2").exit_code, 2);
-  EXPECT_EQ(run_case("Sample.HasAxes", "PROCTOR_POINT=size=1").exit_code, 2);
-  EXPECT_EQ(run_case("Sample.HasAxes", "PROCTOR_SEED=1x").exit_code, 2);
+TEST(Protocol, RejectsInvalidPointOrSeed) {
+  EXPECT_EQ(run_case("Sample.SomePointsFail", "PROCTOR_POINT=bytes=2").exit_code, 2);
+  EXPECT_EQ(run_case("Sample.SomePointsFail", "PROCTOR_POINT=size=1").exit_code, 2);
+  EXPECT_EQ(run_case("Sample.SomePointsFail", "PROCTOR_SEED=1x").exit_code, 2);
 }
 
-TEST(Protocol, EachParameterIsACaseOfItsOwn) {
-  const auto told = run_case("Sample.KnowsItsParameter/fp16");
+TEST(Protocol, EachParameterIsOneCase) {
+  const auto told = run_case("Sample.ParameterIsStepName/fp16");
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_EQ(told.of("step").at(0).at("name"), "fp16");
-  EXPECT_EQ(told.events.back().at("case"), "Sample.KnowsItsParameter/fp16");
+  EXPECT_EQ(told.events.back().at("case"), "Sample.ParameterIsStepName/fp16");
 }
 
 TEST(Protocol, MismatchCarriesExpectedAndGot) {
-  const auto told = run_case("Sample.Mismatches", kOnSimgpu);
+  const auto told = run_case("Sample.ValuesDiffer", kOnSimgpu);
   EXPECT_EQ(told.exit_code, 1);
   const auto fails = told.of("fail");
   ASSERT_EQ(fails.size(), 1U);
@@ -261,45 +261,45 @@ TEST(Protocol, MismatchCarriesExpectedAndGot) {
 }
 
 TEST(Protocol, OrdinaryAssertionIsAFailure) {
-  const auto told = run_case("Sample.Asserts");
+  const auto told = run_case("Sample.AssertionFails");
   EXPECT_EQ(told.exit_code, 1);
   EXPECT_NE(told.of("fail").at(0).at("message").get<std::string>().find("arithmetic"), std::string::npos);
 }
 
-TEST(Protocol, SkipNamesItsReason) {
-  const auto told = run_case("Sample.Skips");
+TEST(Protocol, SkipReportsReason) {
+  const auto told = run_case("Sample.CheckIsSkipped");
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_EQ(told.of("skip").at(0).at("reason"), "needs:devices>=2");
   EXPECT_EQ(told.events.back().at("result"), "skip");
   EXPECT_TRUE(told.of("fail").empty());
 }
 
-TEST(Protocol, FailureReasonReachesTheEnd) {
-  const auto told = run_case("Sample.FailsWithReason");
+TEST(Protocol, EndEventCarriesFailureReason) {
+  const auto told = run_case("Sample.FailureHasReason");
   EXPECT_EQ(told.exit_code, 1);
   EXPECT_EQ(told.of("fail").size(), 1U);
   EXPECT_EQ(told.events.back().at("reason"), "driver_crash:11");
 }
 
 TEST(Protocol, ExceptionIsAFailure) {
-  const auto told = run_case("Sample.Throws");
+  const auto told = run_case("Sample.GateCheckThrows");
   EXPECT_EQ(told.exit_code, 1);
   EXPECT_EQ(told.of("fail").at(0).at("message"), "exception: boom");
   EXPECT_EQ(told.events.back().at("reason"), "exception");
 }
 
-TEST(Protocol, AnExceptionOfAWarningIsAWarning) {
-  const auto told = run_case("Sample.ThrowsAsAWarning");
+TEST(Protocol, ExceptionOfWarnRuleIsWarning) {
+  const auto told = run_case("Sample.WarnCheckThrows");
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_TRUE(told.of("fail").empty());
   const std::string message = told.of("warn").at(0).at("message");
   EXPECT_NE(message.find("exception: boom"), std::string::npos) << message;
   EXPECT_EQ(told.events.back().at("result"), "pass");
-  EXPECT_EQ(run_case("Sample.ThrowsAsAWarning", kOnSimgpu).exit_code, 1);
+  EXPECT_EQ(run_case("Sample.WarnCheckThrows", kOnSimgpu).exit_code, 1);
 }
 
 TEST(Protocol, LinesStayWithinTheLimit) {
-  const auto told = run_case("Sample.ReportsMuch");
+  const auto told = run_case("Sample.FailureTextExceedsLimit");
   EXPECT_EQ(told.exit_code, 1);
   EXPECT_LE(told.longest_line, child::kMaxEventBytes);
 }
@@ -307,12 +307,12 @@ TEST(Protocol, LinesStayWithinTheLimit) {
 TEST(Protocol, UnknownCaseAndOptionAreUsageErrors) {
   EXPECT_EQ(run_case("Sample.Nothing").exit_code, 2);
   EXPECT_EQ(run_case("Sample.*").exit_code, 2);
-  EXPECT_EQ(run_sample("--proctor-cases=Sample.Passes").exit_code, 2);
+  EXPECT_EQ(run_sample("--proctor-cases=Sample.CheckPasses").exit_code, 2);
 }
 
-TEST(Protocol, ByHandItIsAnOrdinaryGoogleTestProgram) {
-  EXPECT_EQ(run_sample("--gtest_filter=Sample.Passes", false).exit_code, 0);
-  EXPECT_EQ(run_sample("--gtest_filter=Sample.Asserts", false).exit_code, 1);
+TEST(Protocol, RunsAsPlainGoogleTestProgram) {
+  EXPECT_EQ(run_sample("--gtest_filter=Sample.CheckPasses", false).exit_code, 0);
+  EXPECT_EQ(run_sample("--gtest_filter=Sample.AssertionFails", false).exit_code, 1);
 }
 
 }  // namespace

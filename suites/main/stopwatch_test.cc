@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // A sleeping thread does not wait for a CPU. When it wakes on a busy machine it does, so one quiet sleep of some is enough.
-TEST(Stopwatch, CountsWhatPassesWhileAThreadSleeps) {
+TEST(Stopwatch, CountsTimeOfSleepingThread) {
   constexpr int kSleeps = 40;
   for (int i = 0; i < kSleeps; ++i) {
     const Stopwatch watch;
@@ -26,7 +26,7 @@ TEST(Stopwatch, CountsWhatPassesWhileAThreadSleeps) {
 }
 
 // Threads that share one CPU: each waits for it most of the time.
-TEST(Stopwatch, LeavesOutWhatAThreadWaitsForAProcessor) {
+TEST(Stopwatch, ExcludesTimeWaitingForCpu) {
   std::ifstream schedstat("/proc/thread-self/schedstat");
   if (!schedstat) GTEST_SKIP() << "this kernel does not count it";
   cpu_set_t before, one;

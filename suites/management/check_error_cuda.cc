@@ -324,7 +324,7 @@ void expect_sticky(const std::string& helper, const std::vector<std::string>& co
 
 }  // namespace
 
-PROCTOR_CHECK(Error, IsKeptUntilItIsTold, "M06", kLast, kGate,
+PROCTOR_CHECK(LastError, ErrorIsKeptUntilRead, "M06", kLast, kGate,
               {"error.never_cleared", "state.sticky_error"}) {
   const auto context = leased();
   Queue queue(context);
@@ -341,7 +341,7 @@ PROCTOR_CHECK(Error, IsKeptUntilItIsTold, "M06", kLast, kGate,
   expect_status(kSuccess, last_error());
 }
 
-PROCTOR_CHECK(Error, BelongsToItsThread, "M06", kLast, kGate, {"error.shared_by_threads"}) {
+PROCTOR_CHECK(LastError, EveryThreadHasOwnError, "M06", kLast, kGate, {"error.share_last_error_between_threads"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "basic");
@@ -356,8 +356,8 @@ PROCTOR_CHECK(Error, BelongsToItsThread, "M06", kLast, kGate, {"error.shared_by_
   expect_status(refusal, last_error());
 }
 
-PROCTOR_CHECK(Error, NotReadyIsNoError, "K39", "CUDA Runtime API, cudaErrorNotReady: not actually an error",
-              kGate, {"error.not_ready_kept"}) {
+PROCTOR_CHECK(LastError, NotReadyIsNotRecorded, "K39", "CUDA Runtime API, cudaErrorNotReady: not actually an error",
+              kGate, {"error.record_not_ready"}) {
   const auto context = leased();
   Queue queue(context);
   Latch latch(context);
@@ -372,13 +372,13 @@ PROCTOR_CHECK(Error, NotReadyIsNoError, "K39", "CUDA Runtime API, cudaErrorNotRe
   expect_status(kSuccess, kept);
 }
 
-PROCTOR_CHECK(Sticky, IllegalAddressStays, "K47", kSticky, kGate, {"error.not_sticky"}) {
+PROCTOR_CHECK(StickyError, IllegalAddressPersists, "K47", kSticky, kGate, {"error.not_sticky"}) {
   step("given a second process whose kernel writes to an invalid address");
   expect_sticky("break_by_address", {"cudaErrorIllegalAddress", "cudaErrorLaunchFailure"});
 }
 
 // The documents say it of any work, without a list of what is work, and that cudaGetLastError resets the error.
-PROCTOR_CHECK(Sticky, IllegalAddressIsToldByEveryCall, "K47", kSticky, suite::kWarn, {"error.not_sticky"}) {
+PROCTOR_CHECK(StickyError, EveryCallReportsIllegalAddress, "K47", kSticky, suite::kWarn, {"error.not_sticky"}) {
   step("given a second process whose kernel writes to an invalid address, and which makes more calls");
   Helper child("ask_after_an_illegal_address");
   const auto answer = child.answer();
@@ -392,8 +392,8 @@ PROCTOR_CHECK(Sticky, IllegalAddressIsToldByEveryCall, "K47", kSticky, suite::kW
     expect_same("the result of every query", told.at("first"), answered.get<std::string>());
 }
 
-PROCTOR_CHECK(Sticky, FailedAssertionStays, "K46", "CUDA Programming Guide, Assertion", kGate,
-              {"error.not_sticky", "kernel.fault_swallowed"}) {
+PROCTOR_CHECK(StickyError, FailedAssertionPersists, "K46", "CUDA Programming Guide, Assertion", kGate,
+              {"error.not_sticky", "kernel.hide_out_of_bounds_access"}) {
   step("given a second process whose kernel fails an assertion");
   expect_sticky("break_by_assertion", {"cudaErrorAssert"});
 }
@@ -405,7 +405,7 @@ const std::vector<std::string> kBrokenWaits = {"cudaDeviceSynchronize", "cudaStr
 
 }  // namespace
 
-PROCTOR_CHECK_EACH(kBrokenWaits, Sticky, EachWaitTells, "K47", kSticky, kGate,
+PROCTOR_CHECK_EACH(kBrokenWaits, StickyError, WaitReportsIllegalAddress, "K47", kSticky, kGate,
                    {"kernel.skip:kernel=store_at"}) {
   step("given a second process that waits by " + suite::parameter() +
        " when its kernel writes to an invalid address");
@@ -413,7 +413,7 @@ PROCTOR_CHECK_EACH(kBrokenWaits, Sticky, EachWaitTells, "K47", kSticky, kGate,
                 {suite::parameter()});
 }
 
-PROCTOR_CHECK(Reset, FreesEverythingAndGoesOn, "K48", "CUDA Runtime API, cudaDeviceReset", kGate,
+PROCTOR_CHECK(DeviceReset, ResetFreesMemoryAndDeviceWorks, "K48", "CUDA Runtime API, cudaDeviceReset", kGate,
               {"state.reset_ignored"}) {
   step("given a second process that resets its device");
   Helper child("reset_and_go_on");
@@ -423,7 +423,7 @@ PROCTOR_CHECK(Reset, FreesEverythingAndGoesOn, "K48", "CUDA Runtime API, cudaDev
   expect_true(answer.at("same").get<bool>(), "new memory keeps its bytes");
 }
 
-PROCTOR_CHECK(Reset, IsOfOneDevice, "K48", "CUDA Runtime API, cudaDeviceReset: the current device", kGate,
+PROCTOR_CHECK(DeviceReset, ResetAffectsOnlyCurrentDevice, "K48", "CUDA Runtime API, cudaDeviceReset: the current device", kGate,
               .faults = {"state.reset_ignored"}, .devices = 2) {
   leased_devices(2);
   step("given a second process that uses two devices and resets one of them");
@@ -440,7 +440,7 @@ PROCTOR_CHECK(Reset, IsOfOneDevice, "K48", "CUDA Runtime API, cudaDeviceReset: t
   expect_same("errors on the other device", "", answer.at("others").get<std::string>());
 }
 
-PROCTOR_CHECK(Error, IsKnownBeforeAnyDevice, "M06", kLast, kGate, {"error.never_cleared"}) {
+PROCTOR_CHECK(LastError, ErrorIsKeptBeforeInitialization, "M06", kLast, kGate, {"error.never_cleared"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "basic");
@@ -518,7 +518,7 @@ constexpr Named kNamed[] = {
 
 }  // namespace
 
-PROCTOR_CHECK(Error, EachHasItsNameAndText, "M06", "CUDA Runtime API, cudaGetErrorName, cudaGetErrorString",
+PROCTOR_CHECK(ErrorCode, EveryCodeHasNameAndText, "M06", "CUDA Runtime API, cudaGetErrorName, cudaGetErrorString",
               kGate, {"error.wrong_code"}) {
   constexpr const char* kUnknown = "unrecognized error code";
   step("given codes that documents name, and one that does not exist");
@@ -536,7 +536,7 @@ PROCTOR_CHECK(Error, EachHasItsNameAndText, "M06", "CUDA Runtime API, cudaGetErr
 }
 
 // Documents disagree on whether a reset is enough or the process must end.
-PROCTOR_CHECK(Reset, AfterAnIllegalAddressIsRecorded, "K48",
+PROCTOR_CHECK(DeviceReset, ResultAfterIllegalAddressIsRecorded, "K48",
               "CUDA Runtime API, cudaDeviceReset and cudaErrorIllegalAddress, which disagree", kInfo,
               {"state.reset_ignored"}) {
   step("given a second process whose kernel writes to an invalid address, and which then resets its device");

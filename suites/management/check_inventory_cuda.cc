@@ -275,20 +275,20 @@ void expect_as_siblings(const std::string& what) {
 
 }  // namespace
 
-PROCTOR_CHECK(Inventory, NoRowIsWaitingToBeRemapped, "K106", kRemapSource, kGate, {"sysman.remap_pending"}) {
+PROCTOR_CHECK(RowRemap, NoRemapIsPending, "K106", kRemapSource, kGate, {"sysman.remap_pending"}) {
   const Device card = leased_device();
   step("given the remapped rows of the card");
   expect_same("rows that wait for a reset", "0", told(card, "remaps").at("pending").dump());
 }
 
-PROCTOR_CHECK(Inventory, NoRemapFailed, "K107", kRemapSource, kGate, {"sysman.remap_failed"}) {
+PROCTOR_CHECK(RowRemap, NoRemapHasFailed, "K107", kRemapSource, kGate, {"sysman.remap_failed"}) {
   const Device card = leased_device();
   step("given the remapped rows of the card");
   expect_same("rows that could not be remapped", "0", told(card, "remaps").at("failed").dump());
 }
 
 // A board without a bridge has links that nobody uses: its siblings say how many there should be.
-PROCTOR_CHECK(Inventory, LinksToOtherCardsAreUp, "K108", "NVML API Reference Guide, nvmlDeviceGetNvLinkState",
+PROCTOR_CHECK(NvLink, EveryExpectedLinkIsUp, "K108", "NVML API Reference Guide, nvmlDeviceGetNvLinkState",
               kWarn, {"sysman.links_down:dev=0"}) {
   const Device card = leased_device();
   step("given the links of all cards of the model");
@@ -299,13 +299,13 @@ PROCTOR_CHECK(Inventory, LinksToOtherCardsAreUp, "K108", "NVML API Reference Gui
   expect_same("links that are up", std::to_string(most), own.at("up").dump());
 }
 
-PROCTOR_CHECK(Inventory, FirmwareIsThatOfItsSiblings, "K109",
+PROCTOR_CHECK(Inventory, FirmwareMatchesSameModelCards, "K109",
               "project rule: Cards of one model in a machine have one firmware version.", kWarn,
               {"sysman.firmware_differs:dev=0"}) {
   expect_as_siblings("firmware");
 }
 
-PROCTOR_CHECK(Inventory, EccIsThatOfItsSiblings, "K111",
+PROCTOR_CHECK(Inventory, EccModeMatchesSameModelCards, "K111",
               "project rule: Cards of one model in a machine have one ECC mode.", kWarn,
               {"sysman.ecc_off:dev=0"}) {
   expect_as_siblings("ecc");

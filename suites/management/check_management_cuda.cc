@@ -315,7 +315,7 @@ nvml::Utilization utilization_after(Handle device, const std::function<void(Nano
 
 }  // namespace
 
-PROCTOR_CHECK(Management, BadArgumentsGetTheirCode, "K81",
+PROCTOR_CHECK(Nvml, InvalidArgumentReturnsDocumentedError, "K81",
               "NVML API Reference Guide, Device Queries: NVML_ERROR_INVALID_ARGUMENT", kWarn,
               {"error.swallowed:api=nvmlDeviceGetMinorNumber", "error.swallowed:api=nvmlEventSetFree"}) {
   const auto context = leased();
@@ -339,7 +339,7 @@ PROCTOR_CHECK(Management, BadArgumentsGetTheirCode, "K81",
 }
 
 // Another part of the program may use it, too.
-PROCTOR_CHECK(Management, CountsItsUsers, "K82",
+PROCTOR_CHECK(Nvml, InitIsReferenceCounted, "K82",
               "NVML API Reference Guide, nvmlInit_v2 and nvmlShutdown: reference count", kWarn,
               {"error.swallowed:api=nvmlDeviceGetCount_v2"}) {
   const auto context = leased();
@@ -371,7 +371,7 @@ PROCTOR_CHECK(Management, CountsItsUsers, "K82",
 }
 
 PROCTOR_CHECK(
-    Management, TextsNeedTheirRoom, "K83",
+    Nvml, ShortTextBufferIsRejected, "K83",
     "NVML API Reference Guide, nvmlDeviceGetName: NVML_ERROR_INSUFFICIENT_SIZE if length is too small", kWarn,
     {"error.swallowed:api=nvmlDeviceGetName"}) {
   const auto context = leased();
@@ -400,7 +400,7 @@ PROCTOR_CHECK(
   expect_same("NVML's version", fmt::format("{}.{}", cuda / 1000, driver), library);
 }
 
-PROCTOR_CHECK(Management, KnowsTheCardByEachName, "K84",
+PROCTOR_CHECK(Nvml, EveryPciAddressFormFindsCard, "K84",
               "NVML API Reference Guide, nvmlDeviceGetHandleByPciBusId_v2, nvmlPciInfo_t", kWarn,
               {"sysman.wrong_pci_address"}) {
   const auto context = leased();
@@ -440,9 +440,9 @@ PROCTOR_CHECK(Management, KnowsTheCardByEachName, "K84",
   }
 }
 
-PROCTOR_CHECK(Management, BothFormsOfMemoryAgree, "K85",
+PROCTOR_CHECK(Nvml, BothMemoryInfoVersionsAgree, "K85",
               "NVML API Reference Guide, nvmlMemory_t and nvmlMemory_v2_t", kWarn,
-              {"sysman.memory_lie", "sysman.memory_floor:api=nvmlDeviceGetMemoryInfo"}) {
+              {"sysman.freeze_free_memory", "sysman.limit_reported_memory_use:api=nvmlDeviceGetMemoryInfo"}) {
   const auto context = leased();
   const Handle device = managed_handle(context.device());
   // What a desktop has comes and goes.
@@ -479,10 +479,10 @@ PROCTOR_CHECK(Management, BothFormsOfMemoryAgree, "K85",
 }
 
 PROCTOR_CHECK(
-    Management, ListsTheProcesses, "K86",
+    ProcessList, ProcessesAreListedWithMemory, "K86",
     "NVML API Reference Guide, nvmlDeviceGetComputeRunningProcesses: processes with a compute context, "
     "infoCount",
-    kWarn, {"sysman.memory_lie", "sysman.small_process_hidden"}) {
+    kWarn, {"sysman.freeze_free_memory", "sysman.small_process_hidden"}) {
   const auto context = leased();
   const Handle device = managed_handle(context.device());
   const auto own = static_cast<unsigned>(getpid());
@@ -509,10 +509,10 @@ PROCTOR_CHECK(
   }
 }
 
-PROCTOR_CHECK(Sensors, WorkIsSeen, "K87",
+PROCTOR_CHECK(Utilization, GpuUtilizationFollowsWork, "K87",
               "NVML API Reference Guide, nvmlDeviceGetUtilizationRates, nvmlUtilization_t", kWarn,
-              .faults = {"sysman.idle", "sysman.wrong_device:api=nvmlDeviceGetUtilizationRates",
-                         "sysman.frozen:api=nvmlDeviceGetUtilizationRates"},
+              .faults = {"sysman.report_idle", "sysman.wrong_device:api=nvmlDeviceGetUtilizationRates",
+                         "sysman.repeat_first_answer:api=nvmlDeviceGetUtilizationRates"},
               .alone = true) {
   const auto context = leased();
   const Handle device = managed_handle(context.device());
@@ -555,10 +555,10 @@ PROCTOR_CHECK(Sensors, WorkIsSeen, "K87",
   expect_true(idle.gpu <= little, fmt::format("the card is idle, got {} %", idle.gpu));
 }
 
-PROCTOR_CHECK(Sensors, StateIsWithinItsLimits, "K88",
+PROCTOR_CHECK(Sensor, ReadingsStayWithinLimits, "K88",
               "NVML API Reference Guide, nvmlDeviceGetClockInfo, nvmlDeviceGetTemperatureThreshold, "
               "nvmlClocksThrottleReasons",
-              kWarn, {"sysman.hot", "sysman.wrong_unit:api=nvmlDeviceGetPowerUsage"}) {
+              kWarn, {"sysman.exceed_temperature_limit", "sysman.wrong_unit:api=nvmlDeviceGetPowerUsage"}) {
   const auto context = leased();
   const Device& card = context.device();
   const Handle device = managed_handle(card);
@@ -603,10 +603,10 @@ PROCTOR_CHECK(Sensors, StateIsWithinItsLimits, "K88",
 }
 
 // Both are told of the same card at the same time. A product tells the mean of some time before.
-PROCTOR_CHECK(Sensors, EnergyIsPowerByTime, "K96",
+PROCTOR_CHECK(EnergyCounter, EnergyEqualsPowerTimesTime, "K96",
               "NVML API Reference Guide, nvmlDeviceGetTotalEnergyConsumption, nvmlDeviceGetPowerUsage", kWarn,
-              {"sysman.energy_scale", "sysman.frozen:api=nvmlDeviceGetTotalEnergyConsumption",
-               "sysman.stale:api=nvmlDeviceGetTotalEnergyConsumption"}) {
+              {"sysman.energy_scale", "sysman.repeat_first_answer:api=nvmlDeviceGetTotalEnergyConsumption",
+               "sysman.return_previous_answer:api=nvmlDeviceGetTotalEnergyConsumption"}) {
   const auto context = leased();
   const Handle device = managed_handle(context.device());
   step("given the energy of a card at rest before and after a while, and its power");
@@ -625,7 +625,7 @@ PROCTOR_CHECK(Sensors, EnergyIsPowerByTime, "K96",
               fmt::format("the energy of {} mJ is about {} mW for {} s", spent, power, least.count()));
 }
 
-PROCTOR_CHECK(Management, ModesAreWhatCudaSays, "K89",
+PROCTOR_CHECK(Nvml, ModesMatchCudaAttributes, "K89",
               "NVML API Reference Guide, nvmlDeviceGetCudaComputeCapability, nvmlEnableState_t", kWarn,
               {"error.swallowed:api=nvmlDeviceGetMigMode"}) {
   const auto context = leased();
@@ -666,7 +666,7 @@ PROCTOR_CHECK(Management, ModesAreWhatCudaSays, "K89",
 }
 
 // A store where nothing is breaks the context of its process alone, and the driver reports it to all who listen.
-PROCTOR_CHECK(Management, BadStoreIsAnEvent, "K90",
+PROCTOR_CHECK(NvmlEvent, IllegalStoreRaisesXidEvent, "K90",
               "NVML API Reference Guide, nvmlEventSetWait_v2, nvmlEventTypeXidCriticalError; NVIDIA XID "
               "Errors, 13 and 31",
               kWarn, {"error.swallowed:api=nvmlEventSetWait_v2"}) {

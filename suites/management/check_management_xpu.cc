@@ -248,7 +248,7 @@ void expect_windows(zes_device_handle_t card) {
 
 }  // namespace
 
-PROCTOR_CHECK(Management, IsTheSameCard, "K91", "Level Zero specification, zes_device_properties_t", kWarn,
+PROCTOR_CHECK(Sysman, PropertiesMatchCoreDevice, "K91", "Level Zero specification, zes_device_properties_t", kWarn,
               {"sysman.wrong_uuid"}) {
   const Device card = leased_card();
   step("given the properties of the card by both interfaces");
@@ -277,10 +277,10 @@ PROCTOR_CHECK(Management, IsTheSameCard, "K91", "Level Zero specification, zes_d
   text_of("the driver's version", seen.driverVersion);
 }
 
-PROCTOR_CHECK(Management, LinkIsThatOfTheCard, "K92",
+PROCTOR_CHECK(Sysman, PciPropertiesAreConsistent, "K92",
               "Level Zero specification, zes_pci_properties_t and zes_pci_state_t", kWarn,
               {"sysman.wrong_pci_address", "sysman.wrong_unit:api=zesDevicePciGetState",
-               "sysman.wrong_unit:api=zesDevicePciGetBars", "sysman.frozen:api=zesDevicePciGetStats"}) {
+               "sysman.wrong_unit:api=zesDevicePciGetBars", "sysman.repeat_first_answer:api=zesDevicePciGetStats"}) {
   const Device card = leased_card();
   const auto managed_card = managed(card);
   step("given the card's place on the bus, and its link");
@@ -310,9 +310,9 @@ PROCTOR_CHECK(Management, LinkIsThatOfTheCard, "K92",
     expect_same("issues of stability without such a status", "0", std::to_string(state.stabilityIssues));
 }
 
-PROCTOR_CHECK(Management, MemoryModulesMakeItsMemory, "K93",
+PROCTOR_CHECK(Sysman, MemoryModulesCoverDeviceMemory, "K93",
               "Level Zero specification, zes_mem_properties_t and zes_mem_state_t", kWarn,
-              {"sysman.size_lie"}) {
+              {"sysman.understate_memory_size"}) {
   const Device card = leased_card();
   step("given the memory modules of the card");
   std::uint64_t total = 0;
@@ -345,10 +345,10 @@ PROCTOR_CHECK(Management, MemoryModulesMakeItsMemory, "K93",
 
 // Only the simulator must count microseconds: "The activeTime time units are implementation-specific". With the kernel driver
 // xe, Intel's driver counts ticks of the device.
-PROCTOR_CHECK(Sensors, EnginesShowWork, "K87", "Level Zero specification, zes_engine_stats_t", kWarn,
-              {"sysman.idle", "sysman.wrong_device:api=zesEngineGetActivity",
-               "sysman.wrong_unit:api=zesEngineGetActivity", "sysman.frozen:api=zesEngineGetActivity",
-               "sysman.stale:api=zesEngineGetActivity"}) {
+PROCTOR_CHECK(Utilization, EngineActivityFollowsWork, "K87", "Level Zero specification, zes_engine_stats_t", kWarn,
+              {"sysman.report_idle", "sysman.wrong_device:api=zesEngineGetActivity",
+               "sysman.wrong_unit:api=zesEngineGetActivity", "sysman.repeat_first_answer:api=zesEngineGetActivity",
+               "sysman.return_previous_answer:api=zesEngineGetActivity"}) {
   const Device card = leased_card();
   const auto tiles = card.tiles();
   const auto places = tiles.empty() ? std::vector{card} : tiles;
@@ -407,8 +407,8 @@ PROCTOR_CHECK(Sensors, EnginesShowWork, "K87", "Level Zero specification, zes_en
   }
 }
 
-PROCTOR_CHECK(Sensors, ClocksAreWithinTheirRange, "K88",
-              "Level Zero specification, zes_freq_properties_t and zes_freq_state_t", kWarn, {"sysman.hot"}) {
+PROCTOR_CHECK(Sensor, ClockStaysWithinRange, "K88",
+              "Level Zero specification, zes_freq_properties_t and zes_freq_state_t", kWarn, {"sysman.exceed_temperature_limit"}) {
   const Device card = leased_card();
   ze_device_properties_t core{};
   core.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
@@ -449,9 +449,9 @@ PROCTOR_CHECK(Sensors, ClocksAreWithinTheirRange, "K88",
   expect_true(!clocks.empty(), "the card has a clock");
 }
 
-PROCTOR_CHECK(Management, CardIsWell, "K94",
+PROCTOR_CHECK(Sysman, HealthyCardReportsNoFault, "K94",
               "Level Zero specification, zes_device_state_t, zes_temp_properties_t, zes_ras_state_t", kWarn,
-              {"sysman.hot", "sysman.false_reset"}) {
+              {"sysman.exceed_temperature_limit", "sysman.report_false_reset_reason"}) {
   const Device card = leased_card();
   step("given the state of a healthy card");
   const auto state =
@@ -507,9 +507,9 @@ PROCTOR_CHECK(Management, CardIsWell, "K94",
 
 // Nothing is done to the card: who listens hears nothing, and is not kept waiting.
 PROCTOR_CHECK(
-    Management, WellCardHasNoEvents, "K99",
+    Sysman, IdleCardRaisesNoEvents, "K99",
     "Level Zero specification, zesDeviceEventRegister, zesDriverEventListen, zesDriverEventListenEx", kWarn,
-    {"sysman.false_event", "error.swallowed:api=zesDeviceEventRegister"}) {
+    {"sysman.report_false_event", "error.swallowed:api=zesDeviceEventRegister"}) {
   const Device card = leased_card();
   constexpr zes_event_type_flags_t kOfTheCard = ZES_EVENT_TYPE_FLAG_DEVICE_DETACH |
                                                 ZES_EVENT_TYPE_FLAG_DEVICE_ATTACH |
@@ -540,8 +540,8 @@ PROCTOR_CHECK(
   static_cast<void>(ZES_CALL(zesDeviceEventRegister, self, zes_event_type_flags_t{0}));
 }
 
-PROCTOR_CHECK(Management, ListsTheProcesses, "K86", "Level Zero specification, zesDeviceProcessesGetState",
-              kWarn, {"sysman.memory_lie", "sysman.small_process_hidden"}) {
+PROCTOR_CHECK(ProcessList, ProcessesAreListedWithMemory, "K86", "Level Zero specification, zesDeviceProcessesGetState",
+              kWarn, {"sysman.freeze_free_memory", "sysman.small_process_hidden"}) {
   const auto context = leased();
   const auto card = managed(context.device());
   const auto own = static_cast<std::uint32_t>(getpid());
@@ -576,12 +576,12 @@ PROCTOR_CHECK(Management, ListsTheProcesses, "K86", "Level Zero specification, z
   }
 }
 
-PROCTOR_CHECK(Sensors, PowerIsWithinItsLimits, "K95",
+PROCTOR_CHECK(Sensor, PowerStaysWithinLimits, "K95",
               "Level Zero specification, zes_power_properties_t, zes_power_energy_counter_t, "
               "zesDeviceGetCardPowerDomain",
               kWarn,
-              {"sysman.energy_scale", "sysman.frozen:api=zesPowerGetEnergyCounter",
-               "sysman.stale:api=zesPowerGetEnergyCounter"}) {
+              {"sysman.energy_scale", "sysman.repeat_first_answer:api=zesPowerGetEnergyCounter",
+               "sysman.return_previous_answer:api=zesPowerGetEnergyCounter"}) {
   const Device card = leased_card();
   step("given the energy counters of the card");
   Places places("power domains", card);

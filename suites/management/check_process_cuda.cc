@@ -62,13 +62,13 @@ PROCTOR_HELPER(fork_before_init) {
 
 }  // namespace
 
-PROCTOR_CHECK(Fork, ChildAfterInitialisationIsRefused, "K50", kFork, kGate, {"host.fork_child_works"}) {
+PROCTOR_CHECK(Fork, ChildAfterInitializationFails, "K50", kFork, kGate, {"host.allow_calls_after_fork"}) {
   step("given a second process that forks after its first call");
   Helper helper("fork_after_init");
   expect_true(helper.answer().at("refused").get<bool>(), "the child is refused memory, at once");
 }
 
-PROCTOR_CHECK(Fork, BothWorkBeforeInitialisation, "K50", kFork, kGate,
+PROCTOR_CHECK(Fork, ParentAndChildWorkBeforeInitialization, "K50", kFork, kGate,
               {"memory.corrupt_copy:at=17,times=1", "copy.skip:times=1"}) {
   step("given a second process that forks before its first call");
   Helper helper("fork_before_init");

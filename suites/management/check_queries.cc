@@ -77,8 +77,8 @@ std::uint64_t used_as_told(Asker& asker) {
 
 }  // namespace
 
-PROCTOR_CHECK(Management, ErrorsUnderLoadAreCorrected, "M45", kErrors, suite::kGate,
-              .faults = {"sysman.errors_under_load"},
+PROCTOR_CHECK(ErrorCounter, LoadCausesNoUncorrectedError, "M45", kErrors, suite::kGate,
+              .faults = {"sysman.uncorrected_errors_under_load"},
               .sizes = {.smoke = 1 << 12, .ci = 1 << 13, .full = 1 << 27, .unit = "words"}) {
   const auto context = leased();
   const auto words = static_cast<std::uint32_t>(sized_for_speed(1 << 13));
@@ -90,7 +90,7 @@ PROCTOR_CHECK(Management, ErrorsUnderLoadAreCorrected, "M45", kErrors, suite::kG
   expect_same("errors that were not corrected", before, uncorrected());
 }
 
-PROCTOR_CHECK(Management, EachQueryIsAnswered, "K97", kEnds, kWarn,
+PROCTOR_CHECK(Management, EveryQueryAnswersInTime, "K97", kEnds, kWarn,
               {"sysman.wrong_pci_address",
                by_vendor("sysman.hang:api=zesMemoryGetState", "sysman.hang:api=nvmlDeviceGetMemoryInfo"),
                by_vendor("sysman.hang:api=zesDriverEventListen", "sysman.hang:api=nvmlEventSetWait_v2")}) {
@@ -109,7 +109,7 @@ PROCTOR_CHECK(Management, EachQueryIsAnswered, "K97", kEnds, kWarn,
   if (answered == 0) suite::skip("unsupported:management");
 }
 
-PROCTOR_CHECK(Management, MemoryFollowsAnotherProcess, "K98", kFollows, kWarn,
+PROCTOR_CHECK(Management, UsedMemoryFollowsOtherProcess, "K98", kFollows, kWarn,
               {by_vendor("sysman.wrong_device:api=zesMemoryGetState,after=2",
                          "sysman.wrong_device:api=nvmlDeviceGetMemoryInfo,after=2"),
                by_vendor("sysman.wrong_device:api=zesDeviceProcessesGetState",
@@ -118,8 +118,8 @@ PROCTOR_CHECK(Management, MemoryFollowsAnotherProcess, "K98", kFollows, kWarn,
                          "sysman.wrong_unit:api=nvmlDeviceGetMemoryInfo"),
                by_vendor("sysman.wrong_unit:api=zesDeviceProcessesGetState",
                          "sysman.wrong_unit:api=nvmlDeviceGetComputeRunningProcesses_v3"),
-               by_vendor("sysman.frozen:api=zesMemoryGetState", "sysman.frozen:api=nvmlDeviceGetMemoryInfo"),
-               by_vendor("sysman.stale:api=zesMemoryGetState", "sysman.stale:api=nvmlDeviceGetMemoryInfo")}) {
+               by_vendor("sysman.repeat_first_answer:api=zesMemoryGetState", "sysman.repeat_first_answer:api=nvmlDeviceGetMemoryInfo"),
+               by_vendor("sysman.return_previous_answer:api=zesMemoryGetState", "sysman.return_previous_answer:api=nvmlDeviceGetMemoryInfo")}) {
   const Device card = leased_device();
   const Context context(card);
   const Buffer counted = need_counted_memory(context);
@@ -190,7 +190,7 @@ std::uint64_t count_of(Asker& asker, const char* query, const char* key) {
 
 }  // namespace
 
-PROCTOR_CHECK(Inventory, LinkHasItsWidth, "K100", kLinkSource, kWarn, {"sysman.link_narrow"}) {
+PROCTOR_CHECK(PcieLink, WidthIsMaximal, "K100", kLinkSource, kWarn, {"sysman.link_narrow"}) {
   const auto context = leased();
   Asker asker;
   step("given the link to the host");
@@ -199,7 +199,7 @@ PROCTOR_CHECK(Inventory, LinkHasItsWidth, "K100", kLinkSource, kWarn, {"sysman.l
 }
 
 // A link that nobody uses slows down.
-PROCTOR_CHECK(Inventory, LinkHasItsGenerationUnderLoad, "K101", kLinkSource, kWarn, {"sysman.link_slow"}) {
+PROCTOR_CHECK(PcieLink, GenerationIsMaximalUnderLoad, "K101", kLinkSource, kWarn, {"sysman.link_slow"}) {
   const auto context = leased();
   Asker asker;
   step("given the link to the host after copies");
@@ -212,7 +212,7 @@ PROCTOR_CHECK(Inventory, LinkHasItsGenerationUnderLoad, "K101", kLinkSource, kWa
   expect_same("the generation of the link", link.at("max_generation").dump(), link.at("generation").dump());
 }
 
-PROCTOR_CHECK(Inventory, NoReplayUnderLoad, "K102", kReplaySource, kWarn, {"sysman.replays"}) {
+PROCTOR_CHECK(PcieLink, LoadCausesFewReplays, "K102", kReplaySource, kWarn, {"sysman.replay_pcie_packets"}) {
   const auto context = leased();
   Asker asker;
   const auto before = count_of(asker, kReplaysQuery, "replays");
@@ -223,14 +223,14 @@ PROCTOR_CHECK(Inventory, NoReplayUnderLoad, "K102", kReplaySource, kWarn, {"sysm
               fmt::format("packets that the link repeats are few: {} before, {} after", before, after));
 }
 
-PROCTOR_CHECK(Inventory, NeedsNoReset, "K103", kResetSource, kGate,
-              {by_vendor("sysman.false_reset", "sysman.reset_needed")}) {
+PROCTOR_CHECK(DeviceState, WorkingCardNeedsNoReset, "K103", kResetSource, kGate,
+              {by_vendor("sysman.report_false_reset_reason", "sysman.reset_needed")}) {
   Asker asker;
   step("given a card that works");
   expect_same("the reason for a reset", "", asker.ask(kResetQuery).at("reason").get<std::string>());
 }
 
-PROCTOR_CHECK(Inventory, DoesNotThrottleUnderLoad, "K104", kThrottleSource, kWarn,
+PROCTOR_CHECK(Clock, LoadCausesNoThrottling, "K104", kThrottleSource, kWarn,
               .faults = {"sysman.throttled"}, .sizes = {.smoke = 1, .ci = 20, .full = 20'000, .unit = "ms"}) {
   const auto context = leased();
   Asker asker;
@@ -243,8 +243,8 @@ PROCTOR_CHECK(Inventory, DoesNotThrottleUnderLoad, "K104", kThrottleSource, kWar
   } while (std::chrono::steady_clock::now() < end);
 }
 
-PROCTOR_CHECK(Inventory, CorrectedErrorsStayRare, "K105", kCorrectedSource, kWarn,
-              .faults = {"sysman.corrected_under_load"},
+PROCTOR_CHECK(ErrorCounter, LoadCausesFewCorrectedErrors, "K105", kCorrectedSource, kWarn,
+              .faults = {"sysman.corrected_errors_under_load"},
               .sizes = {.smoke = 1 << 12, .ci = 1 << 13, .full = 1 << 27, .unit = "words"}) {
   const auto context = leased();
   Asker asker;
@@ -281,7 +281,7 @@ void work(const Context& context) {
 
 }  // namespace
 
-PROCTOR_CHECK(Sensors, TemperatureStaysBelowItsLimit, "K53", kTemperature, kWarn, {"sysman.hot"}) {
+PROCTOR_CHECK(Sensor, TemperatureStaysBelowLimit, "K53", kTemperature, kWarn, {"sysman.exceed_temperature_limit"}) {
   const auto context = leased();
   step("given a device that has worked");
   work(context);
@@ -291,7 +291,7 @@ PROCTOR_CHECK(Sensors, TemperatureStaysBelowItsLimit, "K53", kTemperature, kWarn
                                          std::to_string(heat.now) + " of " + std::to_string(heat.limit));
 }
 
-PROCTOR_CHECK(Sensors, EnergyNeverFalls, "K54", kEnergy, kWarn, {"sysman.energy_backwards"}) {
+PROCTOR_CHECK(EnergyCounter, EnergyNeverDecreases, "K54", kEnergy, kWarn, {"sysman.energy_backwards"}) {
   const auto context = leased();
   step("given the energy counter before and after work");
   const Energy before = context.device().energy();
@@ -305,7 +305,7 @@ PROCTOR_CHECK(Sensors, EnergyNeverFalls, "K54", kEnergy, kWarn, {"sysman.energy_
 
 // A card that works draws more than a watt, and less than twice what it may: a counter in another unit is off by a
 // thousand. The counter is read when it has just changed, because some change only now and then.
-PROCTOR_CHECK(Sensors, EnergyIsInMicrojoules, "K60", kEnergy, kWarn, {"sysman.energy_scale"}) {
+PROCTOR_CHECK(EnergyCounter, UnitIsMicrojoule, "K60", kEnergy, kWarn, {"sysman.energy_scale"}) {
   const auto context = leased();
   const auto changed_since = [&](const Energy& before) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;

@@ -86,8 +86,8 @@ PROCTOR_HELPER(exhaust_memory) {
 
 }  // namespace
 
-PROCTOR_CHECK(Accounting, FreeIsAtMostTotal, "M16", kState, kGate,
-              {by_vendor("sysman.size_lie", "sysman.memory_lie")}) {
+PROCTOR_CHECK(MemoryInfo, FreeIsAtMostTotal, "M16", kState, kGate,
+              {by_vendor("sysman.understate_memory_size", "sysman.freeze_free_memory")}) {
   const Device device = leased_device();
   step("given the state of the device's memory");
   const MemoryInfo info = device.memory();
@@ -101,7 +101,7 @@ PROCTOR_CHECK(Accounting, FreeIsAtMostTotal, "M16", kState, kGate,
 }
 
 // A driver may give what a check before it freed: in each of these, nothing ran before.
-PROCTOR_CHECK(Accounting, FreeFallsByWhatIsTaken, "M17", kState, kGate, .faults = {"sysman.memory_lie"},
+PROCTOR_CHECK(MemoryInfo, FreeFallsByAllocatedSize, "M17", kState, kGate, .faults = {"sysman.freeze_free_memory"},
               .alone = true) {
   const auto context = leased();
   const Buffer counted = need_counted_memory(context);
@@ -114,7 +114,7 @@ PROCTOR_CHECK(Accounting, FreeFallsByWhatIsTaken, "M17", kState, kGate, .faults 
 }
 
 // The same for half of all that is free, piece by piece. A page of each is written: a driver may take it at its first use.
-PROCTOR_CHECK(Accounting, FreeFallsByHalf, "M17", kState, kWarn, .faults = {"sysman.memory_floor"},
+PROCTOR_CHECK(MemoryInfo, FreeFallsByEachLargeAllocation, "M17", kState, kWarn, .faults = {"sysman.limit_reported_memory_use"},
               .alone = true) {
   const auto context = leased();
   const Buffer counted = need_counted_memory(context);
@@ -133,7 +133,7 @@ PROCTOR_CHECK(Accounting, FreeFallsByHalf, "M17", kState, kWarn, .faults = {"sys
 }
 
 // A driver may keep what is freed, for who takes as much again.
-PROCTOR_CHECK(Accounting, FreeReturns, "M17", kState, kGate, {"alloc.leak_on_free"}) {
+PROCTOR_CHECK(MemoryInfo, FreedMemoryCountsAsFree, "M17", kState, kGate, {"alloc.leak_on_free"}) {
   const auto context = leased();
   const Buffer counted = need_counted_memory(context);
   const auto take_and_free = [&] { used_memory(context, kHeld).try_free().or_throw(); };
@@ -146,7 +146,7 @@ PROCTOR_CHECK(Accounting, FreeReturns, "M17", kState, kGate, {"alloc.leak_on_fre
 
 // The sum of many small losses is seen where each is below the slack. What a driver keeps of the first cycles it has for the
 // others.
-PROCTOR_CHECK(Accounting, CyclesDoNotLeak, "M18", kFrees, kGate, .faults = {"alloc.leak_on_free:every=3"},
+PROCTOR_CHECK(MemoryLeak, CreateDestroyCyclesLeakNothing, "M18", kFrees, kGate, .faults = {"alloc.leak_on_free:every=3"},
               .sizes = {.smoke = 20, .ci = 60, .full = 1000, .unit = "cycles"}) {
   const auto context = leased();
   const Buffer counted = need_counted_memory(context);
@@ -171,7 +171,7 @@ PROCTOR_CHECK(Accounting, CyclesDoNotLeak, "M18", kFrees, kGate, .faults = {"all
                                       std::to_string(lost) + " bytes of 16 MiB each");
 }
 
-PROCTOR_CHECK(Accounting, OtherDevicesKeepTheirs, "S4.5", kState, kGate, .faults = {"sysman.memory_lie"},
+PROCTOR_CHECK(MemoryInfo, AllocationLeavesOtherDevicesUnchanged, "S4.5", kState, kGate, .faults = {"sysman.freeze_free_memory"},
               .devices = 2, .alone = true) {
   const auto devices = leased_devices(2);
   const Context context(devices[0]);
@@ -187,7 +187,7 @@ PROCTOR_CHECK(Accounting, OtherDevicesKeepTheirs, "S4.5", kState, kGate, .faults
 }
 
 // The driver may return freed memory of an earlier check in between: no check runs before this one.
-PROCTOR_CHECK(Accounting, AnotherProcessIsSeen, "M17", kState, kGate, .faults = {"sysman.memory_lie"},
+PROCTOR_CHECK(MemoryInfo, OtherProcessReducesFreeMemory, "M17", kState, kGate, .faults = {"sysman.freeze_free_memory"},
               .alone = true) {
   const Device device = leased_device();
   const Buffer counted = need_counted_memory(Context(device));
@@ -199,7 +199,7 @@ PROCTOR_CHECK(Accounting, AnotherProcessIsSeen, "M17", kState, kGate, .faults = 
   holder.finish();
 }
 
-PROCTOR_CHECK(Accounting, ExitReturnsMemory, "M19", kEnd, by_vendor(kGate, kWarn),
+PROCTOR_CHECK(ProcessExit, ExitReleasesMemory, "M19", kEnd, by_vendor(kGate, kWarn),
               {"sysman.leak_after_exit"}) {
   const Device device = leased_device();
   const Buffer counted = need_counted_memory(Context(device));
@@ -211,7 +211,7 @@ PROCTOR_CHECK(Accounting, ExitReturnsMemory, "M19", kEnd, by_vendor(kGate, kWarn
   expect_returned(device, before);
 }
 
-PROCTOR_CHECK(Accounting, SigkillReturnsMemory, "S2.9", kEnd, by_vendor(kGate, kWarn),
+PROCTOR_CHECK(ProcessExit, SigkillReleasesMemory, "S2.9", kEnd, by_vendor(kGate, kWarn),
               {"sysman.leak_after_exit"}) {
   const Device device = leased_device();
   const Buffer counted = need_counted_memory(Context(device));
@@ -223,7 +223,7 @@ PROCTOR_CHECK(Accounting, SigkillReturnsMemory, "S2.9", kEnd, by_vendor(kGate, k
   expect_returned(device, before);
 }
 
-PROCTOR_CHECK(Accounting, SigkillInAKernelReturnsMemory, "M20", kEnd, by_vendor(kGate, kWarn),
+PROCTOR_CHECK(ProcessExit, SigkillDuringKernelReleasesMemory, "M20", kEnd, by_vendor(kGate, kWarn),
               {"sysman.leak_after_exit"}) {
   const Device device = leased_device();
   const Buffer counted = need_counted_memory(Context(device));
@@ -237,7 +237,7 @@ PROCTOR_CHECK(Accounting, SigkillInAKernelReturnsMemory, "M20", kEnd, by_vendor(
 
 // ---- the end of memory, which a driver that moves what does not fit never tells ----
 
-PROCTOR_CHECK(Exhaustion, MemoryEndsAndComesBack, "M06",
+PROCTOR_CHECK(OutOfMemory, AllocationSucceedsAgainAfterFree, "M06",
               "NVIDIA DCGM, memory plugin; nothing of this is sticky", kGate,
               {"alloc.capacity_ignored", "alloc.leak_on_free"}) {
   const auto context = leased();
@@ -263,7 +263,7 @@ PROCTOR_CHECK(Exhaustion, MemoryEndsAndComesBack, "M06",
                context.device());
 }
 
-PROCTOR_CHECK(Exhaustion, ThreeQuartersAreReachable, "M07", "NVIDIA DCGM, memory plugin: 75 % of free", kWarn,
+PROCTOR_CHECK(OutOfMemory, ThreeQuartersOfFreeAreAllocatable, "M07", "NVIDIA DCGM, memory plugin: 75 % of free", kWarn,
               {"alloc.leak_on_free"}) {
   const auto context = leased();
   const std::uint64_t free = available_memory(context.device());
@@ -277,7 +277,7 @@ PROCTOR_CHECK(Exhaustion, ThreeQuartersAreReachable, "M07", "NVIDIA DCGM, memory
   }
 }
 
-PROCTOR_CHECK(Exhaustion, NeighbourKeepsItsContents, "M08", kNeighbours, by_vendor(kGate, kWarn),
+PROCTOR_CHECK(OutOfMemory, OtherProcessKeepsContents, "M08", kNeighbours, by_vendor(kGate, kWarn),
               {"alloc.capacity_ignored"}) {
   const auto context = leased();
   need(!MemoryCap::of_process().is_set(), kNeedsNoCap);  // it is of each process: the device goes on

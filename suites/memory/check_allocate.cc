@@ -58,7 +58,7 @@ void expect_disjoint(const std::vector<Buffer>& buffers, const Device& device) {
 
 }  // namespace
 
-PROCTOR_CHECK(Allocate, AlignmentIsHonoured, "M02",
+PROCTOR_CHECK(Allocation, AddressIsAligned, "M02",
               by_vendor("oneapi-src/level-zero-tests, test_memory.cpp",
                         "CUDA Programming Guide, device memory accesses: 256 bytes"),
               kGate, {"alloc.misaligned"}) {
@@ -83,7 +83,7 @@ PROCTOR_CHECK(Allocate, AlignmentIsHonoured, "M02",
   }
 }
 
-PROCTOR_CHECK(Allocate, AbsurdSizesAreRefused, "M03", kMeasured, kGate, {"alloc.huge_accepted"}) {
+PROCTOR_CHECK(Allocation, HugeSizeIsRejected, "M03", kMeasured, kGate, {"alloc.huge_accepted"}) {
   const auto context = leased();
   for (const std::size_t bytes : {std::size_t{1} << 50, SIZE_MAX - 4096, SIZE_MAX}) {
     step("given " + std::to_string(bytes) + " bytes");
@@ -95,7 +95,7 @@ PROCTOR_CHECK(Allocate, AbsurdSizesAreRefused, "M03", kMeasured, kGate, {"alloc.
 
 // Which code is right is not fixed: the specification says size, the driver may also be out of memory. On CUDA the
 // driver may place what does not fit in the host's memory.
-PROCTOR_CHECK(Allocate, AboveTheLargestIsRefusedAndASmallOneWorks, "S4.1",
+PROCTOR_CHECK(Allocation, SizeAboveMaximumFailsCleanly, "S4.1",
               by_vendor("intel/compute-runtime, context.cpp allocDeviceMem", kLargest),
               by_vendor(kGate, kWarn), {"alloc.huge_accepted"}) {
   const auto context = leased();
@@ -112,7 +112,7 @@ PROCTOR_CHECK(Allocate, AboveTheLargestIsRefusedAndASmallOneWorks, "S4.1",
   expect_bytes("the small one", sent, read_bytes(queue, context, small.data(), 4096), context.device());
 }
 
-PROCTOR_CHECK(Allocate, LargestBlockIsMeasured, "S4.1", kLargest, kWarn,
+PROCTOR_CHECK(Allocation, LargestBlockKeepsContents, "S4.1", kLargest, kWarn,
               {"copy.offset_ignored", "copy.skip"}) {
   const auto context = leased();
   const auto& properties = context.device().properties();
@@ -140,7 +140,7 @@ PROCTOR_CHECK(Allocate, LargestBlockIsMeasured, "S4.1", kLargest, kWarn,
                   std::to_string(works) + " of " + std::to_string(limit));
 }
 
-PROCTOR_CHECK(Allocate, LiveBuffersDoNotOverlap, "M49", kApart, kGate, {"alloc.double_use"}) {
+PROCTOR_CHECK(Allocation, LiveBuffersDoNotOverlap, "M49", kApart, kGate, {"alloc.overlap_live_allocations"}) {
   const auto context = leased();
   Queue queue(context);
   std::vector<Buffer> buffers;
@@ -156,10 +156,10 @@ PROCTOR_CHECK(Allocate, LiveBuffersDoNotOverlap, "M49", kApart, kGate, {"alloc.d
   }
 }
 
-PROCTOR_CHECK(Allocate, ThreadsGetDifferentMemory, "M49",
+PROCTOR_CHECK(Allocation, ThreadsReceiveDisjointBuffers, "M49",
               by_vendor("oneapi-src/level-zero-tests, test_multithread",
                         "ROCm/hip-tests, hipMallocConcurrency"),
-              kGate, {"alloc.double_use"}) {
+              kGate, {"alloc.overlap_live_allocations"}) {
   const auto context = leased();
   std::mutex mutex;
   std::vector<Buffer> kept;
@@ -195,7 +195,7 @@ PROCTOR_CHECK(Allocate, ThreadsGetDifferentMemory, "M49",
 
 // ---- freeing ----
 
-PROCTOR_CHECK(Free, DoubleFreeIsRefused, "M10", kMeasured, kWarn, {"alloc.double_free_accepted"}) {
+PROCTOR_CHECK(Free, DoubleFreeIsRejected, "M10", kMeasured, kWarn, {"alloc.double_free_accepted"}) {
   const auto context = leased();
   for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost, MemoryKind::kShared}) {
     if (kind == MemoryKind::kShared && !context.device().properties().shared_memory) continue;
@@ -207,15 +207,15 @@ PROCTOR_CHECK(Free, DoubleFreeIsRefused, "M10", kMeasured, kWarn, {"alloc.double
   }
 }
 
-PROCTOR_CHECK(Free, UnknownPointerIsRefused, "M11", kMeasured, kWarn, {"alloc.bad_free_accepted"}) {
+PROCTOR_CHECK(Free, StackAddressIsRejected, "M11", kMeasured, kWarn, {"alloc.bad_free_accepted"}) {
   const auto context = leased();
   int on_the_stack = 0;
   step("given an address of the stack");
   expect_refused("free of a local variable", try_free(context, &on_the_stack));
 }
 
-PROCTOR_CHECK(Free, NeighboursKeepTheirContents, "M10", by_vendor(kApart, kFree), kGate,
-              {"alloc.free_hits_neighbour"}) {
+PROCTOR_CHECK(Free, OtherBuffersKeepContents, "M10", by_vendor(kApart, kFree), kGate,
+              {"alloc.overwrite_neighbour_on_free"}) {
   const auto context = leased();
   Queue queue(context);
   std::vector<Buffer> buffers;
@@ -231,7 +231,7 @@ PROCTOR_CHECK(Free, NeighboursKeepTheirContents, "M10", by_vendor(kApart, kFree)
 }
 
 // What a driver may lock of the host's memory no interface tells: on hardware this is more than usual limits, not a proof.
-PROCTOR_CHECK(Free, HostMemoryCanBeHadAgain, "M18", kFree, kWarn, {"alloc.leak_on_free"}) {
+PROCTOR_CHECK(MemoryLeak, FreedHostMemoryIsReusable, "M18", kFree, kWarn, {"alloc.leak_on_free"}) {
   const auto context = leased();
   constexpr std::size_t kPiece = std::size_t{1} << 30;
   const std::size_t pieces = suite::on_simgpu() ? 66 : 8;  // a simulated process may have 64 GiB
@@ -261,7 +261,7 @@ PROCTOR_CHECK(Free, HostMemoryCanBeHadAgain, "M18", kFree, kWarn, {"alloc.leak_o
 }
 
 // A driver may free late, and others may take what is free meanwhile.
-PROCTOR_CHECK(Free, MemoryCanBeHadAgain, "M18", "project rule: Memory that was freed can be allocated again.",
+PROCTOR_CHECK(MemoryLeak, FreedDeviceMemoryIsReusable, "M18", "project rule: Memory that was freed can be allocated again.",
               kWarn, {"alloc.leak_on_free"}) {
   const auto context = leased();
   const std::uint64_t free = available_memory(context.device());
@@ -294,7 +294,7 @@ constexpr std::size_t kManyPages = (2 << 20) + 3;
 
 }  // namespace
 
-PROCTOR_CHECK(Pointer, KindIsTold, "M42", kProperties, kGate, {"alloc.wrong_type"}) {
+PROCTOR_CHECK(Pointer, MemoryKindIsReported, "M42", kProperties, kGate, {"alloc.wrong_type"}) {
   const auto context = leased();
   for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost, MemoryKind::kShared}) {
     if (kind == MemoryKind::kShared && !context.device().properties().shared_memory) continue;
@@ -337,16 +337,16 @@ void expect_devices_told(const std::vector<Device>& cards) {
 
 }  // namespace
 
-PROCTOR_CHECK(Pointer, DeviceIsTold, "S3.11", kProperties, kGate, {"alloc.wrong_device"}) {
+PROCTOR_CHECK(Pointer, DeviceIsReported, "S3.11", kProperties, kGate, {"alloc.wrong_device"}) {
   expect_devices_told(leased_devices(1));
 }
 
-PROCTOR_CHECK(Pointer, DeviceIsToldOfASecondOne, "S3.11", kProperties, kGate,
+PROCTOR_CHECK(Pointer, SecondDeviceIsReported, "S3.11", kProperties, kGate,
               .faults = {"alloc.wrong_device", "alloc.wrong_device:max=4095"}, .devices = 2) {
   expect_devices_told(leased_devices(2));
 }
 
-PROCTOR_CHECK(Pointer, OtherMemoryIsUnknown, "M42", kProperties, kGate, {"alloc.unknown_pointer_claimed"}) {
+PROCTOR_CHECK(Pointer, HeapAddressIsUnknown, "M42", kProperties, kGate, {"alloc.claim_host_pointer"}) {
   const auto context = leased();
   const std::vector<std::byte> heap(100);
   step("given an address of malloc");
@@ -354,7 +354,7 @@ PROCTOR_CHECK(Pointer, OtherMemoryIsUnknown, "M42", kProperties, kGate, {"alloc.
 }
 
 // A driver may keep what was freed for the next allocation, and tell of it.
-PROCTOR_CHECK(Pointer, FreedMemoryIsUnknown, "M42", kProperties, kWarn, {"alloc.unknown_pointer_claimed"}) {
+PROCTOR_CHECK(Pointer, FreedMemoryIsUnknown, "M42", kProperties, kWarn, {"alloc.claim_host_pointer"}) {
   const auto context = leased();
   for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost, MemoryKind::kShared}) {
     if (kind == MemoryKind::kShared && !context.device().properties().shared_memory) continue;

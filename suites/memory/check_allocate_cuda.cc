@@ -29,7 +29,7 @@ Status peeked_error() { return CUDA_CALL(cudaPeekAtLastError); }
 
 }  // namespace
 
-PROCTOR_CHECK(Allocate, ZeroBytesAreNothing, "M01", kMalloc, kGate, {"alloc.zero_size_accepted"}) {
+PROCTOR_CHECK(Allocation, ZeroSizeReturnsNull, "M01", kMalloc, kGate, {"alloc.zero_size_accepted"}) {
   const auto context = leased();
   use(context.device());
   step("given 0 bytes of device memory");
@@ -38,7 +38,7 @@ PROCTOR_CHECK(Allocate, ZeroBytesAreNothing, "M01", kMalloc, kGate, {"alloc.zero
   expect_true(pointer == nullptr, "the pointer is null");
 }
 
-PROCTOR_CHECK(Free, NullFreesNothing, "M09", kFree, kGate,
+PROCTOR_CHECK(Free, NullPointerIsAccepted, "M09", kFree, kGate,
               {"memory.corrupt_copy:at=17,after=1,times=1", "copy.skip:after=1"}) {
   const auto context = leased();
   Queue queue(context);
@@ -51,7 +51,7 @@ PROCTOR_CHECK(Free, NullFreesNothing, "M09", kFree, kGate,
                context.device());
 }
 
-PROCTOR_CHECK(Exhaustion, RefusalIsToldOnceAndIsNotSticky, "M06", kErrors, kGate, {"error.never_cleared"}) {
+PROCTOR_CHECK(OutOfMemory, ErrorIsNotSticky, "M06", kErrors, kGate, {"error.never_cleared"}) {
   const auto context = leased();
   Queue queue(context);
   static_cast<void>(last_error());
@@ -67,8 +67,8 @@ PROCTOR_CHECK(Exhaustion, RefusalIsToldOnceAndIsNotSticky, "M06", kErrors, kGate
                read_bytes(queue, context, buffer.data(), sent.size()), context.device());
 }
 
-PROCTOR_CHECK(Free, WaitsForTheWorkOfTheDevice, "M13", "ROCm/hip-tests, hipFreeImplicitSyncDev", suite::kWarn,
-              {"order.early_sync:api=cudaFree"}) {
+PROCTOR_CHECK(Free, CallWaitsForRunningKernel, "M13", "ROCm/hip-tests, hipFreeImplicitSyncDev", suite::kWarn,
+              {"order.end_wait_early:api=cudaFree"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "litmus");
@@ -85,9 +85,9 @@ PROCTOR_CHECK(Free, WaitsForTheWorkOfTheDevice, "M13", "ROCm/hip-tests, hipFreeI
   queue.synchronize();
 }
 
-PROCTOR_CHECK(Accounting, ManagementKnowsTheProcess, "M52",
+PROCTOR_CHECK(MemoryInfo, NvmlTracksProcessMemory, "M52",
               "NVML API Reference Guide, nvmlDeviceGetComputeRunningProcesses: usedGpuMemory", suite::kWarn,
-              {"sysman.memory_lie:api=nvmlDeviceGetComputeRunningProcesses*"}) {
+              {"sysman.freeze_free_memory:api=nvmlDeviceGetComputeRunningProcesses*"}) {
   const auto context = leased();
   constexpr std::uint64_t kHeld = 256 << 20;
   constexpr std::uint64_t kSlack = 8 << 20;
@@ -107,9 +107,9 @@ PROCTOR_CHECK(Accounting, ManagementKnowsTheProcess, "M52",
               "the process has as much as before, now it has " + std::to_string(after));
 }
 
-PROCTOR_CHECK(Accounting, ManagementKnowsTheSameMemory, "M50",
+PROCTOR_CHECK(MemoryInfo, CudaAndNvmlTotalsAgree, "M50",
               "CUDA Runtime API, cudaMemGetInfo; NVML API Reference Guide, nvmlDeviceGetMemoryInfo",
-              suite::kWarn, {"sysman.size_lie"}) {
+              suite::kWarn, {"sysman.understate_memory_size"}) {
   for (const Device& device : Device::list()) {
     step("given the memory of " + describe(device));
     const std::uint64_t total = managed_memory(device);
@@ -132,10 +132,10 @@ PROCTOR_HELPER(use_devices) {
 
 }  // namespace
 
-PROCTOR_CHECK(Accounting, ManagementNamesWhoUsesTheDevice, "M52",
+PROCTOR_CHECK(MemoryInfo, NvmlListsProcessesPerDevice, "M52",
               "NVML API Reference Guide, nvmlDeviceGetComputeRunningProcesses: processes with a compute "
               "context on a device",
-              suite::kWarn, .faults = {"sysman.memory_lie:api=nvmlDeviceGetComputeRunningProcesses*"},
+              suite::kWarn, .faults = {"sysman.freeze_free_memory:api=nvmlDeviceGetComputeRunningProcesses*"},
               .devices = 2) {
   const auto devices = leased_devices(2);
   const auto expect_known = [&](const char* whose, int pid, bool on_first, bool on_second) {
@@ -177,8 +177,8 @@ PROCTOR_CHECK(Accounting, ManagementNamesWhoUsesTheDevice, "M52",
 }
 
 // Which of the two a runtime does is not said; the other answer is there all the same.
-PROCTOR_CHECK(Accounting, HalfTheAnswerMayBeAskedFor, "M16", "CUDA Runtime API, cudaMemGetInfo", suite::kWarn,
-              {"error.wrong_code:api=cudaMemGetInfo", "sysman.size_lie:api=cudaMemGetInfo"}) {
+PROCTOR_CHECK(MemoryInfo, NullOutputPointerIsSafe, "M16", "CUDA Runtime API, cudaMemGetInfo", suite::kWarn,
+              {"error.wrong_code:api=cudaMemGetInfo", "sysman.understate_memory_size:api=cudaMemGetInfo"}) {
   const auto context = leased();
   use(context.device());
   const std::size_t all = context.device().record()->native.totalGlobalMem;

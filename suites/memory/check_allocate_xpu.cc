@@ -20,7 +20,7 @@ constexpr const char* kUnsupportedSize = "ZE_RESULT_ERROR_UNSUPPORTED_SIZE";
 
 }  // namespace
 
-PROCTOR_CHECK(Allocate, ZeroBytesAreRefused, "M01", kAlloc, kGate,
+PROCTOR_CHECK(Allocation, ZeroSizeIsRejected, "M01", kAlloc, kGate,
               {"alloc.zero_size_accepted", "error.wrong_code:err=0x78000004"}) {
   const auto context = leased();
   for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost}) {
@@ -32,7 +32,7 @@ PROCTOR_CHECK(Allocate, ZeroBytesAreRefused, "M01", kAlloc, kGate,
 
 // A size above the largest allocation needs a structure with the flag MAX_SIZE. A structure without the flag may be an invalid
 // argument as well: Intel's driver refuses any flags but MAX_SIZE before it checks the size.
-PROCTOR_CHECK(Allocate, LimitsHoldUntilTheyAreRelaxed, "S4.1",
+PROCTOR_CHECK(Allocation, SizeAboveMaximumNeedsRelaxedLimits, "S4.1",
               "Level Zero specification, ze_relaxed_allocation_limits_exp_desc_t", kGate,
               {"alloc.huge_accepted", "error.wrong_code:err=0x78000004"}) {
   const auto context = leased();
@@ -77,7 +77,7 @@ PROCTOR_CHECK(Allocate, LimitsHoldUntilTheyAreRelaxed, "S4.1",
                          native(context.device()), &pointer));
 }
 
-PROCTOR_CHECK(Allocate, NewMemoryHidesTheOldContext, "M15",
+PROCTOR_CHECK(Allocation, NewMemoryHidesOtherContextContents, "M15",
               "project rule: A job must not read data that an earlier job left in memory.", kWarn,
               {"alloc.stale_contents"}) {
   const Device device = leased_device();
@@ -96,15 +96,15 @@ PROCTOR_CHECK(Allocate, NewMemoryHidesTheOldContext, "M15",
               "new memory does not show what another context wrote");
 }
 
-PROCTOR_CHECK(Free, NullIsRefused, "M09", kFree, kWarn, {"error.swallowed"}) {
+PROCTOR_CHECK(Free, NullPointerIsRejected, "M09", kFree, kWarn, {"error.swallowed"}) {
   const auto context = leased();
   step("given a null pointer");
   expect_refused("free of null", try_free(context, nullptr));
 }
 
-PROCTOR_CHECK(Accounting, TileMemoryIsTakenFromItsTile, "S4.5",
+PROCTOR_CHECK(MemoryInfo, TileAllocationReducesTileMemory, "S4.5",
               "Level Zero specification, zes_mem_properties_t", kGate,
-              .faults = {"alloc.wrong_device", "visibility.hidden_reachable:min=268435456",
+              .faults = {"alloc.wrong_device", "visibility.run_on_hidden_device:min=268435456",
                          "alloc.oom:min=268435456"},
               .needs = {"tiles>=2"}, .alone = true) {
   const Device card = leased_device();
@@ -172,7 +172,7 @@ std::string comparison(const char* smaller, std::uint64_t a, const char* larger,
 
 }  // namespace
 
-PROCTOR_CHECK(Accounting, LayersAgree, "M50", kAccounting, suite::kWarn, {"sysman.size_lie"}) {
+PROCTOR_CHECK(MemoryInfo, CoreAndSysmanSizesAgree, "M50", kAccounting, suite::kWarn, {"sysman.understate_memory_size"}) {
   for (const Device& card : leased_devices(1)) {
     step("given the reported memory of " + describe(card));
     const Layers layers = layers_of(card);
@@ -186,7 +186,7 @@ PROCTOR_CHECK(Accounting, LayersAgree, "M50", kAccounting, suite::kWarn, {"sysma
   }
 }
 
-PROCTOR_CHECK(Accounting, TileLayersAgree, "M50", kAccounting, suite::kWarn, .faults = {"sysman.size_lie"},
+PROCTOR_CHECK(MemoryInfo, TileCoreAndSysmanSizesAgree, "M50", kAccounting, suite::kWarn, .faults = {"sysman.understate_memory_size"},
               .needs = {"tiles>=2"}) {
   const Device card = leased_device();
   need(card.tiles().size() >= 2, "needs:tiles>=2");
@@ -261,8 +261,8 @@ struct Used {
 
 }  // namespace
 
-PROCTOR_CHECK(FreePolicy, BlockingFreeWaitsForTheWork, "M14", kPolicies, kGate,
-              {"order.early_sync:api=zeMemFreeExt"}) {
+PROCTOR_CHECK(FreePolicy, BlockingFreeWaitsForQueuedWork, "M14", kPolicies, kGate,
+              {"order.end_wait_early:api=zeMemFreeExt"}) {
   const auto context = leased();
   need_policy(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_BLOCKING_FREE);
   Used used(context);
@@ -273,7 +273,7 @@ PROCTOR_CHECK(FreePolicy, BlockingFreeWaitsForTheWork, "M14", kPolicies, kGate,
   used.expect_copied();
 }
 
-PROCTOR_CHECK(FreePolicy, DeferredFreeKeepsTheBytesForTheWork, "M14", kPolicies, kGate,
+PROCTOR_CHECK(FreePolicy, DeferredFreeKeepsPendingCopyIntact, "M14", kPolicies, kGate,
               {"memory.corrupt_copy:at=17,after=1,times=1", "copy.skip:after=1"}) {
   const auto context = leased();
   need_policy(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE);
@@ -284,7 +284,7 @@ PROCTOR_CHECK(FreePolicy, DeferredFreeKeepsTheBytesForTheWork, "M14", kPolicies,
   used.expect_copied();
 }
 
-PROCTOR_CHECK(FreePolicy, DeferredFreeDoesNotWait, "M14", kPolicies, kGate, {"order.event_born_signaled"}) {
+PROCTOR_CHECK(FreePolicy, DeferredFreeDoesNotWait, "M14", kPolicies, kGate, {"order.create_event_signaled"}) {
   const auto context = leased();
   need_policy(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE);
   step("given a deferred free of memory whose copy the host releases");
@@ -298,7 +298,7 @@ PROCTOR_CHECK(FreePolicy, DeferredFreeDoesNotWait, "M14", kPolicies, kGate, {"or
   used.expect_copied();
 }
 
-PROCTOR_CHECK(FreePolicy, DeferredFreeGivesTheMemoryBack, "M14", kPolicies, kGate,
+PROCTOR_CHECK(FreePolicy, DeferredFreeReleasesMemory, "M14", kPolicies, kGate,
               {"alloc.leak_on_free:min=16777216"}) {
   const auto context = leased();
   need_policy(context, ZE_DRIVER_MEMORY_FREE_POLICY_EXT_FLAG_DEFER_FREE);

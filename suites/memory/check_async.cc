@@ -22,7 +22,7 @@ constexpr const char* kCopyEngines =
 
 }  // namespace
 
-PROCTOR_CHECK(Async, EventMeansThatTheBytesAreThere, "S1.9", kEvents, kGate,
+PROCTOR_CHECK(AsyncCopy, EventSignalsAfterCopyCompletes, "S1.9", kEvents, kGate,
               {"order.signal_before_work:us=20000"}) {
   const auto context = leased();
   Queue queue(context);
@@ -43,7 +43,7 @@ PROCTOR_CHECK(Async, EventMeansThatTheBytesAreThere, "S1.9", kEvents, kGate,
   expect_bytes("bytes on the host when the event is signalled", sent, got, context.device());
 }
 
-PROCTOR_CHECK(Async, CopyWaitsForTheKernelBeforeIt, "M28", kEvents, kGate, {"order.query_lies"}) {
+PROCTOR_CHECK(AsyncCopy, CopyWaitsForEarlierKernel, "M28", kEvents, kGate, {"order.report_ready_early"}) {
   const auto context = leased();
   Queue queue(context);
   Latch latch(context);
@@ -96,7 +96,7 @@ struct CopyBesideAKernel {
 
 }  // namespace
 
-PROCTOR_CHECK(Async, CopyBesideAKernelIsWhole, "S1.10", kCopyEngines, kGate,
+PROCTOR_CHECK(AsyncCopy, CopyBesideKernelIsByteExact, "S1.10", kCopyEngines, kGate,
               {"memory.corrupt_copy:at=17,min=70000,times=1", "copy.skip:min=70000"}) {
   const auto context = leased();
   CopyBesideAKernel copy(context);
@@ -106,7 +106,7 @@ PROCTOR_CHECK(Async, CopyBesideAKernelIsWhole, "S1.10", kCopyEngines, kGate,
 }
 
 // A device may have one queue only, so that nothing can be asked of it that it must do.
-PROCTOR_CHECK(Async, CopyOverlapsAKernel, "S1.10", kCopyEngines, kWarn, {"order.query_never_ready"}) {
+PROCTOR_CHECK(AsyncCopy, CopyOverlapsKernel, "S1.10", kCopyEngines, kWarn, {"order.never_report_ready"}) {
   const auto context = leased();
   CopyBesideAKernel copy(context);
   // The kernel still waits for the host.
@@ -116,7 +116,7 @@ PROCTOR_CHECK(Async, CopyOverlapsAKernel, "S1.10", kCopyEngines, kWarn, {"order.
   need_side_by_side(beside);
 }
 
-PROCTOR_CHECK(Async, ChainKeepsItsOrder, "M28", kEvents, kGate, {"copy.skip:min=5000,after=4,times=1"}) {
+PROCTOR_CHECK(AsyncCopy, ChainedCopiesRunInOrder, "M28", kEvents, kGate, {"copy.skip:min=5000,after=4,times=1"}) {
   const auto context = leased();
   Queue queue(context);
   const auto sent = noise(5000, 4);
@@ -138,12 +138,12 @@ PROCTOR_CHECK(Async, ChainKeepsItsOrder, "M28", kEvents, kGate, {"copy.skip:min=
 }
 
 // The latch opens while the host waits: whoever returns before the work is done finds other bytes.
-PROCTOR_CHECK(Async, SynchroniseMeansThatTheBytesAreThere, "M28",
+PROCTOR_CHECK(AsyncCopy, SynchronizeWaitsForCopy, "M28",
               by_vendor("Level Zero specification, zeCommandQueueSynchronize",
                         "CUDA Runtime API, cudaStreamQuery"),
               kGate,
-              .faults = by_vendor<Texts>({"order.early_sync", "order.hang_in_sync"},
-                                         {"order.early_sync:api=cudaStreamSynchronize", "order.query_lies",
+              .faults = by_vendor<Texts>({"order.end_wait_early", "order.hang_in_sync"},
+                                         {"order.end_wait_early:api=cudaStreamSynchronize", "order.report_ready_early",
                                           "order.hang_in_sync"}),
               .expects = suite::kHang) {
   const auto context = leased();

@@ -51,7 +51,7 @@ double time_copy(Queue& queue, const Context& context, const Buffer& from, const
 }  // namespace
 
 PROCTOR_CHECK_EACH(
-    route_names(), Bandwidth, IsMeasuredOnCopiesThatArrive, "M46", kMethod, kGate,
+    route_names(), Bandwidth, TimedCopiesAreByteExact, "M46", kMethod, kGate,
     .faults = {"memory.corrupt_copy:at=17,after=10,times=1", "copy.skip:after=10,times=1"},
     .sizes = {.smoke = 1 << 16, .ci = 1 << 18, .full = 1 << 25, .stress = 1 << 28, .unit = "bytes"}) {
   const auto context = leased();
@@ -77,7 +77,7 @@ PROCTOR_CHECK_EACH(
 
 // What the speeds of kernels are compared with: two blocks that no cache holds, and
 // bytes both read and written.
-PROCTOR_CHECK(Bandwidth, CeilingIsMeasuredOnCopiesThatArrive, "M46", kMethod, kGate,
+PROCTOR_CHECK(Bandwidth, LargeDeviceCopiesAreByteExact, "M46", kMethod, kGate,
               .faults = {"copy.skip:after=4,times=1", "memory.corrupt_copy:at=17,after=4,times=1"},
               .sizes = {.smoke = 1 << 16, .ci = 1 << 18, .full = 1LL << 31, .unit = "bytes"}) {
   const auto context = leased();
@@ -142,8 +142,8 @@ void measure_again(const Context& context, const std::vector<Device>& devices, s
 }  // namespace
 
 // Two devices have one link between them, and nobody knows which of them is slow.
-PROCTOR_CHECK(Links, EachDeviceIsAsFastAsTheOthers, "M56", kLinkMethod, kWarn,
-              .faults = {"copy.peer_stale", "copy.slow_peer:dev=1"}, .devices = 3, .needs = {"p2p"},
+PROCTOR_CHECK(PeerLink, EveryDeviceHasSimilarBandwidth, "M56", kLinkMethod, kWarn,
+              .faults = {"copy.skip_peer_copy", "copy.delay_peer_copy:dev=1"}, .devices = 3, .needs = {"p2p"},
               .sizes = {.smoke = 1 << 14, .ci = 1 << 16, .full = 1 << 28, .unit = "bytes"}) {
   const auto devices = leased_devices(3);
   const Context context(devices);

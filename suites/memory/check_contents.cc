@@ -57,7 +57,7 @@ PROCTOR_CHECK(Contents, WalkingBitsAreKept, "M43", kTester, kGate,
 
 // Every word holds its own address: an address line that is stuck makes two of them meet. The kernel that
 // judges runs on the device, and the host reads the words too, so neither is believed alone.
-PROCTOR_CHECK(Contents, EveryWordHoldsItsAddress, "M43", kTester, kGate,
+PROCTOR_CHECK(Contents, EveryWordHoldsOwnAddress, "M43", kTester, kGate,
               .faults = {"memory.address_alias:at=8193", "memory.stuck_bit:at=4097"},
               .sizes = {.smoke = 1 << 12, .ci = 1 << 15, .full = 1 << 22, .unit = "words"}) {
   on_device_and_tiles([&](const Context& context) {
@@ -84,7 +84,7 @@ PROCTOR_CHECK(Contents, EveryWordHoldsItsAddress, "M43", kTester, kGate,
   });
 }
 
-PROCTOR_CHECK(Contents, KernelsAndCopiesSeeTheSameBytes, "M43", kTester, kGate,
+PROCTOR_CHECK(Contents, KernelCopyIsByteExact, "M43", kTester, kGate,
               {"memory.stuck_bit:at=17",
                by_vendor("kernel.wrong_result:tile=1,arg=1,at=17", "kernel.wrong_result:arg=1,at=17")}) {
   on_device_and_tiles([&](const Context& context) {
@@ -102,7 +102,7 @@ PROCTOR_CHECK(Contents, KernelsAndCopiesSeeTheSameBytes, "M43", kTester, kGate,
   });
 }
 
-PROCTOR_CHECK(Contents, KernelsStayInTheirBuffers, "M43",
+PROCTOR_CHECK(Contents, KernelWritesOnlyTargetBuffer, "M43",
               by_vendor("Level Zero programming guide, Memory: unique physical pages for each allocation",
                         "CUDA Runtime API, cudaMalloc: a pointer to the allocated memory"),
               kGate, {"kernel.stray_write"}) {
@@ -127,7 +127,7 @@ PROCTOR_CHECK(Contents, KernelsStayInTheirBuffers, "M43",
 
 // Read twice, at once and later: what the first reading shows wrong has not faded. The fault changes what the
 // second reading brings. The longest time stays below the time limit of a case.
-PROCTOR_CHECK(Contents, IdleMemoryKeepsItsBits, "M44", "NVIDIA DCGM, memtest, test 9 (bit fade)",
+PROCTOR_CHECK(Contents, IdleMemoryKeepsContents, "M44", "NVIDIA DCGM, memtest, test 9 (bit fade)",
               suite::kGate, .faults = {"memory.corrupt_copy:at=4097,xor=4,min=8192,after=4"},
               .sizes = {.smoke = 20, .ci = 100, .full = 20'000, .stress = 45'000, .unit = "milliseconds"}) {
   const auto context = leased();

@@ -46,9 +46,9 @@ ze_context_handle_t create_for(const Context& like, std::vector<ze_device_handle
 }  // namespace
 
 // The check does not require that memory is freed: "The implementation of this function may immediately free all Host and Device
-// allocations associated with this context". Accounting.TheEndOfAContextGivesAllBack covers drivers that free it.
-PROCTOR_CHECK(Context, EndsWithItsMemoryAndNoOther, "M53", "Level Zero specification, zeContextDestroy",
-              kWarn, {"sysman.memory_lie"}) {
+// allocations associated with this context". Context.DestroyReleasesAllMemory covers drivers that free it.
+PROCTOR_CHECK(Context, DestroyKeepsOtherContextMemory, "M53", "Level Zero specification, zeContextDestroy",
+              kWarn, {"sysman.freeze_free_memory"}) {
   const auto context = leased();
   need_memory(context.device(), 2 * kHeld);
   const Buffer counted = need_counted_memory(context);
@@ -78,7 +78,7 @@ PROCTOR_CHECK(Context, EndsWithItsMemoryAndNoOther, "M53", "Level Zero specifica
                context.device());
 }
 
-PROCTOR_CHECK(Context, IsForTheDevicesThatItNames, "M53", "Level Zero specification, zeContextCreateEx",
+PROCTOR_CHECK(Context, NamedDevicesAreUsable, "M53", "Level Zero specification, zeContextCreateEx",
               kGate, {"alloc.wrong_type"}) {
   const auto context = leased();
   const auto device = native(context.device());
@@ -103,7 +103,7 @@ PROCTOR_CHECK(Context, IsForTheDevicesThatItNames, "M53", "Level Zero specificat
 // The check is a warning: any function may return "generic error code for unsupported features"
 // (ZE_RESULT_ERROR_UNSUPPORTED_FEATURE). Intel's driver supports this one since 25.48. If the kernel lacks its part, the driver
 // returns ZE_RESULT_ERROR_UNKNOWN.
-PROCTOR_CHECK(Context, SystemBarrierMakesWritesVisible, "M53",
+PROCTOR_CHECK(Context, SystemBarrierMakesHostWritesVisible, "M53",
               "Level Zero specification, zeContextSystemBarrier", kWarn, {"copy.skip"}) {
   const auto context = leased();
   Queue queue(context);
@@ -121,7 +121,7 @@ PROCTOR_CHECK(Context, SystemBarrierMakesWritesVisible, "M53",
 }
 
 // Both clocks in one call: what passes on the one passes on the other.
-PROCTOR_CHECK(Context, DeviceClockKeepsPaceWithTheHosts, "M54",
+PROCTOR_CHECK(GlobalTimestamp, DeviceAndHostClockRatesMatch, "M54",
               "Level Zero specification, zeDeviceGetGlobalTimestamps", kGate,
               {"state.timestamp_scale:api=zeDeviceGetGlobalTimestamps", "state.clock_backwards"}) {
   const auto context = leased();
@@ -156,7 +156,7 @@ PROCTOR_CHECK(Context, DeviceClockKeepsPaceWithTheHosts, "M54",
 
 // The specification makes no exception for memory of several tiles. Intel's driver may spread a buffer over the tiles, and then
 // exports the part on the first one.
-PROCTOR_CHECK(Ipc, BuffersOfACardAreWhole, "M41", "Level Zero specification, zeMemGetIpcHandle", suite::kWarn,
+PROCTOR_CHECK(Ipc, MultiTileBufferIsByteExact, "M41", "Level Zero specification, zeMemGetIpcHandle", suite::kWarn,
               .faults = {"ipc.wrong_buffer"}, .needs = {"tiles>=2"}) {
   const auto context = leased();
   need(context.device().tiles().size() >= 2, "needs:tiles>=2");

@@ -43,7 +43,7 @@ PROCTOR_CHECK(Copy, HostToHostIsByteExact, "M22", kCopy, kGate, {"memory.corrupt
   copy_all_sizes({.from = MemoryKind::kHost, .to = MemoryKind::kHost});
 }
 
-PROCTOR_CHECK(Copy, OddAddressesAreByteExact, "M22", kCopy, kGate,
+PROCTOR_CHECK(Copy, UnalignedCopyIsByteExact, "M22", kCopy, kGate,
               .faults = by_vendor<Texts>({"copy.offset_ignored", "memory.corrupt_copy:at=17,min=4000",
                                           "memory.corrupt_copy:tile=1,at=17,min=4000"},
                                          {"copy.offset_ignored", "memory.corrupt_copy:at=17,min=4000"}),
@@ -63,7 +63,7 @@ PROCTOR_CHECK(Copy, OddAddressesAreByteExact, "M22", kCopy, kGate,
 }
 
 // All pairs of alignments at once, with few bytes each.
-PROCTOR_CHECK(Copy, EveryPairOfAlignmentsIsByteExact, "M22", kCopy, kGate,
+PROCTOR_CHECK(Copy, EveryAlignmentPairIsByteExact, "M22", kCopy, kGate,
               {"copy.offset_ignored", "memory.corrupt_copy:at=0"}) {
   const auto context = leased();
   for (const MemoryKind from : {MemoryKind::kDevice, MemoryKind::kHost}) {
@@ -92,7 +92,7 @@ PROCTOR_CHECK(
 }
 
 // Memory of malloc: the driver stages it (the official tests do this too).
-PROCTOR_CHECK(Copy, PageableMemoryIsByteExact, "M29",
+PROCTOR_CHECK(Copy, PageableCopyIsByteExact, "M29",
               by_vendor("oneapi-src/level-zero-tests, test_copy.cpp",
                         "CUDA Runtime API, API synchronization behavior"),
               by_vendor(kWarn, kGate), {"memory.corrupt_copy:at=17,times=1", "copy.short"}) {
@@ -109,16 +109,16 @@ PROCTOR_CHECK(Copy, PageableMemoryIsByteExact, "M29",
   });
 }
 
-PROCTOR_CHECK(Copy, NoBytesChangeNothing, "M23",
+PROCTOR_CHECK(Copy, ZeroSizeChangesNothing, "M23",
               by_vendor("oneapi-src/level-zero-tests, test_empty_copy.cpp", "ROCm/hip-tests, hipMemcpy"),
-              kGate, {"copy.empty_writes"}) {
+              kGate, {"copy.write_on_empty_copy"}) {
   on_device_and_tiles([&](const Context& context) {
     step("given a copy of 0 bytes");
     copy_between_guards(context, {.from = MemoryKind::kHost, .to = MemoryKind::kDevice}, 0);
   });
 }
 
-PROCTOR_CHECK(Copy, ReachesItsDestinationOnly, "M22", kCopy, kGate, {"copy.wrong_device"}) {
+PROCTOR_CHECK(Copy, CopyReachesOnlyTargetBuffer, "M22", kCopy, kGate, {"copy.write_to_wrong_allocation"}) {
   on_device_and_tiles([&](const Context& context) {
     Queue queue(context);
     std::vector<Buffer> buffers;
@@ -136,7 +136,7 @@ PROCTOR_CHECK(Copy, ReachesItsDestinationOnly, "M22", kCopy, kGate, {"copy.wrong
   });
 }
 
-PROCTOR_CHECK(Copy, StartsInsideAnAllocation, "M22", kCopy, kGate, {"copy.offset_ignored"}) {
+PROCTOR_CHECK(Copy, CopyFromOffsetIsByteExact, "M22", kCopy, kGate, {"copy.offset_ignored"}) {
   on_device_and_tiles([&](const Context& context) {
     Queue queue(context);
     const auto whole = noise(8192, 5);
@@ -190,15 +190,15 @@ constexpr Side kFrom{.origin = {3, 2, 1}}, kTo{.origin = {5, 4, 1}};
 
 }  // namespace
 
-PROCTOR_CHECK(Copy, RegionKeepsItsPitch, "M25", kRegion, kGate, {"copy.pitch_ignored"}) {
+PROCTOR_CHECK(CopyRegion, PitchIsRespected, "M25", kRegion, kGate, {"copy.pitch_ignored"}) {
   on_device_and_tiles([&](const Context& context) {
     step("given a box of one slice");
     copy_box(context, kTo, kFrom, {37, 11, 1});
   });
 }
 
-PROCTOR_CHECK(Copy, RegionHasAllItsSlices, "M25", kRegion, kGate,
-              {"copy.slice_ignored", "copy.pitch_ignored"}) {
+PROCTOR_CHECK(CopyRegion, EverySliceIsCopied, "M25", kRegion, kGate,
+              {"copy.copy_first_slice_only", "copy.pitch_ignored"}) {
   on_device_and_tiles([&](const Context& context) {
     step("given a box of three slices");
     copy_box(context, kTo, kFrom, {37, 11, 3});
@@ -206,7 +206,7 @@ PROCTOR_CHECK(Copy, RegionHasAllItsSlices, "M25", kRegion, kGate,
 }
 
 // Of many rows in one slice, and of many slices of few rows.
-PROCTOR_CHECK(Copy, RegionHasAllItsRows, "M25", kRegion, kGate, {"copy.last_row_left"}) {
+PROCTOR_CHECK(CopyRegion, EveryRowIsCopied, "M25", kRegion, kGate, {"copy.omit_last_row"}) {
   on_device_and_tiles([&](const Context& context) {
     const Side from{.rows = 310, .origin = {3, 2, 1}}, to{.rows = 305, .origin = {5, 4, 0}};
     for (const std::size_t rows : {std::size_t{64}, std::size_t{65}, std::size_t{300}}) {
@@ -219,7 +219,7 @@ PROCTOR_CHECK(Copy, RegionHasAllItsRows, "M25", kRegion, kGate, {"copy.last_row_
 }
 
 // As wide as either pitch or narrower, as high as a slice or lower, at the begin or inside.
-PROCTOR_CHECK(Copy, RegionOfEveryShapeIsByteExact, "M25", kRegion, kGate,
+PROCTOR_CHECK(CopyRegion, EveryShapeIsByteExact, "M25", kRegion, kGate,
               .faults = {"copy.pitch_ignored", "memory.corrupt_copy:at=17"},
               .axes = {{"width", {"1", "3", "37", "64"}, {}},
                        {"height", {"1", "2", "11"}, {}},
@@ -278,14 +278,14 @@ void copy_between_every_two(const std::vector<Device>& devices) {
 
 }  // namespace
 
-PROCTOR_CHECK(Copy, BetweenEveryTwoDevicesIsByteExact, "S1.18", kPeers, kGate, .faults = {"copy.peer_stale"},
+PROCTOR_CHECK(PeerCopy, TwoDevicesExchangeExactBytes, "S1.18", kPeers, kGate, .faults = {"copy.skip_peer_copy"},
               .devices = 2, .needs = {"p2p"}) {
   copy_between_every_two(leased_devices(2));
 }
 
 // It also tries the ways between devices that are no neighbours in the ring of --each-device.
-PROCTOR_CHECK(Copy, BetweenEveryTwoOfFourDevicesIsByteExact, "S1.18", kPeers, kGate,
-              .faults = {"copy.far_peer_stale", "copy.peer_stale"}, .devices = 4, .needs = {"p2p"}) {
+PROCTOR_CHECK(PeerCopy, FourDevicesExchangeExactBytes, "S1.18", kPeers, kGate,
+              .faults = {"copy.skip_peer_copy_beyond_second", "copy.skip_peer_copy"}, .devices = 4, .needs = {"p2p"}) {
   copy_between_every_two(leased_devices(4));
 }
 
@@ -314,8 +314,8 @@ constexpr std::size_t kWord = by_vendor<std::size_t>(4, 1);
 
 }  // namespace
 
-PROCTOR_CHECK(Fill, PatternsOfEverySize, "M27", kFill, kGate,
-              .faults = {by_vendor("copy.fill_shift", "copy.fill_skip"),
+PROCTOR_CHECK(Fill, EveryPatternSizeIsByteExact, "M27", kFill, kGate,
+              .faults = {by_vendor("copy.shift_fill_pattern", "copy.skip_fill"),
                          by_vendor("memory.corrupt_fill:tile=1,at=17", "memory.corrupt_fill:at=17")},
               .axes = {guarded_bytes(),
                        {"pattern", kPatterns, {}},
@@ -331,7 +331,7 @@ PROCTOR_CHECK(Fill, PatternsOfEverySize, "M27", kFill, kGate,
   places.record();
 }
 
-PROCTOR_CHECK(Fill, LastPatternIsWritten, "M27", kFill, kGate, {"copy.fill_tail", "copy.fill_skip"}) {
+PROCTOR_CHECK(Fill, LastPatternIsWritten, "M27", kFill, kGate, {"copy.omit_last_fill_pattern", "copy.skip_fill"}) {
   on_device_and_tiles([&](const Context& context) {
     for (const std::size_t times : {1U, 2U, 3U, 1000U, 1001U}) {
       step("given " + std::to_string(times) + " patterns of " + std::to_string(kWord) + " bytes");
@@ -340,8 +340,8 @@ PROCTOR_CHECK(Fill, LastPatternIsWritten, "M27", kFill, kGate, {"copy.fill_tail"
   });
 }
 
-PROCTOR_CHECK_EACH((std::vector<std::string>{"shared", "host"}), Fill, SharedAndHostMemory, "M27", kFill,
-                   kGate, {"copy.fill_skip", "memory.corrupt_fill:at=17"}) {
+PROCTOR_CHECK_EACH((std::vector<std::string>{"shared", "host"}), Fill, HostAccessibleMemoryIsFilled, "M27", kFill,
+                   kGate, {"copy.skip_fill", "memory.corrupt_fill:at=17"}) {
   const auto context = leased();
   Queue queue(context);
   const auto pattern = noise(kWord, 3);

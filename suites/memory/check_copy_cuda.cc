@@ -66,7 +66,7 @@ void copy_volume(const cudaPitchedPtr& to, const cudaPitchedPtr& from) {
 
 }  // namespace
 
-PROCTOR_CHECK(Pitch, RowsLieAtTheirPitch, "M25", kPitch, kGate,
+PROCTOR_CHECK(Pitch, RowsStartAtPitchMultiples, "M25", kPitch, kGate,
               {"copy.pitch_ignored:times=1", "copy.skip:times=1"}) {
   const auto context = leased();
   Queue queue(context);
@@ -82,7 +82,7 @@ PROCTOR_CHECK(Pitch, RowsLieAtTheirPitch, "M25", kPitch, kGate,
   }
 }
 
-PROCTOR_CHECK(Pitch, PlaneComesBack, "M25", kPitch, kGate,
+PROCTOR_CHECK(Pitch, PlaneRoundTripIsByteExact, "M25", kPitch, kGate,
               {"memory.corrupt_copy:at=17,times=1", "copy.pitch_ignored:times=1"}) {
   const auto context = leased();
   const auto sent = noise(kWidth * kHeight, 2);
@@ -96,8 +96,8 @@ PROCTOR_CHECK(Pitch, PlaneComesBack, "M25", kPitch, kGate,
   expect_bytes("the plane", sent, got, context.device());
 }
 
-PROCTOR_CHECK(Pitch, FillStaysInItsRows, "M27", kPitch, kGate,
-              {"copy.fill_skip", "memory.corrupt_fill:at=17"}) {
+PROCTOR_CHECK(Pitch, FillLeavesPaddingUnchanged, "M27", kPitch, kGate,
+              {"copy.skip_fill", "memory.corrupt_fill:at=17"}) {
   const auto context = leased();
   Queue queue(context);
   const Plane plane(context);
@@ -141,7 +141,7 @@ void copy_plane(const Context& context, std::size_t to_pitch, std::size_t from_p
 
 }  // namespace
 
-PROCTOR_CHECK(Pitch, EitherSideMayBeDense, "M25", kPitch, kGate,
+PROCTOR_CHECK(Pitch, CopyBetweenPitchesIsByteExact, "M25", kPitch, kGate,
               {"copy.pitch_ignored", "memory.corrupt_copy:at=17,api=cudaMemcpy2D*"}) {
   const auto context = leased();
   constexpr std::size_t kPadded = 512;
@@ -159,7 +159,7 @@ PROCTOR_CHECK(Pitch, EitherSideMayBeDense, "M25", kPitch, kGate,
 }
 
 // "value: Value to set for each byte of specified memory": an int of which the low byte counts.
-PROCTOR_CHECK(Pitch, EveryWidthHasItsRoom, "M25", kPitch, kGate,
+PROCTOR_CHECK(Pitch, EveryPlaneSizeIsByteExact, "M25", kPitch, kGate,
               .faults = {"copy.pitch_ignored:times=1", "memory.corrupt_copy:at=17,api=cudaMemcpy2D*,times=1"},
               .axes = {{"width", {"1", "255", "256", "511", "512", "513", "4097", "65537"}, {}},
                        {"height", {"2", "3", "17"}, {}}}) {
@@ -184,9 +184,9 @@ PROCTOR_CHECK(Pitch, EveryWidthHasItsRoom, "M25", kPitch, kGate,
   });
 }
 
-PROCTOR_CHECK(Fill, LowByteOfTheValueCounts, "M27",
+PROCTOR_CHECK(Fill, OnlyLowByteIsWritten, "M27",
               "CUDA Runtime API, cudaMemset: (unsigned char) value; ROCm/hip-tests, hipMemset", kGate,
-              {"copy.fill_saturates", "copy.fill_skip"}) {
+              {"copy.saturate_fill_value", "copy.skip_fill"}) {
   const auto context = leased();
   Queue queue(context);
   constexpr std::size_t kBytes = 3 * 64;
@@ -213,8 +213,8 @@ PROCTOR_CHECK(Fill, LowByteOfTheValueCounts, "M27",
   }
 }
 
-PROCTOR_CHECK(Volume, ComesBack, "M25", kVolume, kGate,
-              {"memory.corrupt_copy:at=17,times=1", "copy.slice_ignored", "copy.pitch_ignored:times=1"}) {
+PROCTOR_CHECK(Volume, RoundTripIsByteExact, "M25", kVolume, kGate,
+              {"memory.corrupt_copy:at=17,times=1", "copy.copy_first_slice_only", "copy.pitch_ignored:times=1"}) {
   const auto context = leased();
   auto sent = noise(kWidth * kHeight * kDepth, 4);
   std::vector<std::byte> got(sent.size());
@@ -225,8 +225,8 @@ PROCTOR_CHECK(Volume, ComesBack, "M25", kVolume, kGate,
   expect_bytes("the volume", sent, got, context.device());
 }
 
-PROCTOR_CHECK(Volume, FillReachesAllSlices, "M27", kVolume, kGate,
-              {"copy.fill_skip", "memory.corrupt_fill:at=17"}) {
+PROCTOR_CHECK(Volume, FillReachesEverySlice, "M27", kVolume, kGate,
+              {"copy.skip_fill", "memory.corrupt_fill:at=17"}) {
   const auto context = leased();
   auto before = noise(kWidth * kHeight * kDepth, 5);
   const Volume volume(context);
@@ -261,7 +261,7 @@ struct Box {
 
 }  // namespace
 
-PROCTOR_CHECK(Volume, BoxIsFilledAlone, "M27", kVolume, kGate, {"copy.fill_skip", "copy.fill_tail"}) {
+PROCTOR_CHECK(Volume, FillWritesOnlyBox, "M27", kVolume, kGate, {"copy.skip_fill", "copy.omit_last_fill_pattern"}) {
   const auto context = leased();
   Queue queue(context);
   auto expected = noise(Box::kBytes, 6);
@@ -275,7 +275,7 @@ PROCTOR_CHECK(Volume, BoxIsFilledAlone, "M27", kVolume, kGate, {"copy.fill_skip"
                read_bytes(queue, context, memory.data(), Box::kBytes), context.device());
 }
 
-PROCTOR_CHECK(Volume, BoxIsCopiedAlone, "M25", kVolume, kGate, {"copy.slice_ignored", "copy.pitch_ignored"}) {
+PROCTOR_CHECK(Volume, CopyWritesOnlyBox, "M25", kVolume, kGate, {"copy.copy_first_slice_only", "copy.pitch_ignored"}) {
   const auto context = leased();
   Queue queue(context);
   const auto sent = noise(Box::kBytes, 7);
@@ -303,7 +303,7 @@ PROCTOR_CHECK(Volume, BoxIsCopiedAlone, "M25", kVolume, kGate, {"copy.slice_igno
 }
 
 // A synchronous copy is complete when it returns, and tells the direction by the addresses.
-PROCTOR_CHECK(Synchronous, CopyIsCompleteWhenItReturns, "M26", kSynchronous, kGate,
+PROCTOR_CHECK(SynchronousCopy, CopyCompletesBeforeReturn, "M26", kSynchronous, kGate,
               {"copy.short", "memory.corrupt_copy:at=17,times=1"}) {
   const auto context = leased();
   use(context.device());
@@ -318,7 +318,7 @@ PROCTOR_CHECK(Synchronous, CopyIsCompleteWhenItReturns, "M26", kSynchronous, kGa
   expect_bytes("bytes that were copied back", sent, got, context.device());
 }
 
-PROCTOR_CHECK(Synchronous, StatedDirectionsAreFollowed, "M26", "CUDA Runtime API, cudaMemcpyKind", kGate,
+PROCTOR_CHECK(SynchronousCopy, EveryMemcpyKindIsByteExact, "M26", "CUDA Runtime API, cudaMemcpyKind", kGate,
               {"copy.skip:after=1,times=1", "memory.corrupt_copy:at=17,times=1"}) {
   const auto context = leased();
   use(context.device());
@@ -335,9 +335,9 @@ PROCTOR_CHECK(Synchronous, StatedDirectionsAreFollowed, "M26", "CUDA Runtime API
   expect_bytes("bytes that were copied back", sent, got, context.device());
 }
 
-PROCTOR_CHECK(Synchronous, DirectionsThatAreNoneAreRefused, "M26",
+PROCTOR_CHECK(SynchronousCopy, UnknownMemcpyKindIsRejected, "M26",
               "CUDA Runtime API, cudaErrorInvalidMemcpyDirection", kGate,
-              {"copy.direction_ignored", "error.wrong_code:api=cudaMemcpy"}) {
+              {"copy.accept_wrong_direction", "error.wrong_code:api=cudaMemcpy"}) {
   const auto context = leased();
   use(context.device());
   const Buffer there = device_memory(context, 4096);
@@ -409,10 +409,10 @@ constexpr RegionCall kRegionCalls[] = {
 
 }  // namespace
 
-PROCTOR_CHECK(Region, HasTheBytesOfItsExtent, "M25",
+PROCTOR_CHECK(Region, OnlyExtentBytesAreWritten, "M25",
               "CUDA Runtime API, cudaMemcpy2D, cudaMemcpy3D, cudaMemset2D, cudaMemset3D; ROCm/hip-tests "
               "hipMemcpy2D and hipMemcpy3D with a width, height or depth of 0",
-              kGate, {"copy.fill_skip", "copy.skip:api=cudaMemcpy2D", "error.swallowed:api=cudaMemcpy*D*"}) {
+              kGate, {"copy.skip_fill", "copy.skip:api=cudaMemcpy2D", "error.swallowed:api=cudaMemcpy*D*"}) {
   const auto context = leased();
   Queue queue(context);
   constexpr std::size_t kPitchBytes = 8, kRows = 3, kSlices = 2, kBytes = kPitchBytes * kRows * kSlices;
@@ -450,10 +450,10 @@ PROCTOR_CHECK(Region, HasTheBytesOfItsExtent, "M25",
 }
 
 // Rows of three bytes, many in one slice, and where there are slices, few in each of many.
-PROCTOR_CHECK(Region, HasAllItsRows, "M25",
+PROCTOR_CHECK(Region, EveryRowIsWritten, "M25",
               "CUDA Runtime API, cudaMemcpy2D, cudaMemcpy3D, cudaMemset2D, cudaMemset3D", kGate,
-              {"copy.last_row_left:api=cudaMemset2D", "copy.last_row_left:api=cudaMemcpy3DAsync",
-               "copy.fill_skip"}) {
+              {"copy.omit_last_row:api=cudaMemset2D", "copy.omit_last_row:api=cudaMemcpy3DAsync",
+               "copy.skip_fill"}) {
   const auto context = leased();
   Queue queue(context);
   constexpr std::size_t kPitchBytes = 4, kWide = 3, kMostRows = 1000, kBytes = kPitchBytes * kMostRows;
@@ -483,7 +483,7 @@ PROCTOR_CHECK(Region, HasAllItsRows, "M25",
   }
 }
 
-PROCTOR_CHECK(Region, StatedDirectionsAreFollowed, "M26", "CUDA Runtime API, cudaMemcpyKind", kGate,
+PROCTOR_CHECK(Region, EveryMemcpyKindIsByteExact, "M26", "CUDA Runtime API, cudaMemcpyKind", kGate,
               {"copy.skip:after=1,times=1,api=cudaMemcpy*D*",
                "memory.corrupt_copy:at=17,times=1,api=cudaMemcpy*D*"}) {
   const auto context = leased();
@@ -523,7 +523,7 @@ PROCTOR_CHECK(Region, StatedDirectionsAreFollowed, "M26", "CUDA Runtime API, cud
 }
 
 // Of what lies beyond an allocation nothing is said; drivers look, and say so rather than let the device fault.
-PROCTOR_CHECK(Region, NothingLiesBeyondTheAllocation, "M22",
+PROCTOR_CHECK(Region, AccessBeyondAllocationIsRejected, "M22",
               "CUDA Runtime API, cudaMemcpy: cudaErrorInvalidValue", suite::kWarn,
               {"error.swallowed:api=cudaMemcpy*", "error.swallowed:api=cudaMemset*"}) {
   const auto context = leased();
@@ -551,8 +551,8 @@ PROCTOR_CHECK(Region, NothingLiesBeyondTheAllocation, "M22",
 }
 
 // Where the device reaches no pageable memory by itself, the stated direction says which side is the device's.
-PROCTOR_CHECK(Synchronous, DirectionsAgreeWithTheirAddresses, "M26", "CUDA Runtime API, cudaMemcpyKind",
-              suite::kWarn, {"copy.direction_ignored", "error.swallowed:api=cudaMemcpy"}) {
+PROCTOR_CHECK(SynchronousCopy, MismatchedMemcpyKindIsRejected, "M26", "CUDA Runtime API, cudaMemcpyKind",
+              suite::kWarn, {"copy.accept_wrong_direction", "error.swallowed:api=cudaMemcpy"}) {
   const auto context = leased();
   need(context.device().record()->native.pageableMemoryAccess == 0, "needs:no_pageable_memory_access");
   use(context.device());
@@ -571,7 +571,7 @@ PROCTOR_CHECK(Synchronous, DirectionsAgreeWithTheirAddresses, "M26", "CUDA Runti
   static_cast<void>(cudaGetLastError());
 }
 
-PROCTOR_CHECK(Pitch, IsThatOfTheDevice, "M25", kPitch, kGate,
+PROCTOR_CHECK(Pitch, PitchMatchesDeviceAlignment, "M25", kPitch, kGate,
               {"error.swallowed:api=cudaMallocPitch", "error.swallowed:api=cudaMalloc3D"}) {
   const auto context = leased();
   use(context.device());
@@ -603,7 +603,7 @@ PROCTOR_CHECK(Pitch, IsThatOfTheDevice, "M25", kPitch, kGate,
   static_cast<void>(cudaGetLastError());
 }
 
-PROCTOR_CHECK(Synchronous, NoBytesNeedNoMemory, "M23", "ROCm/hip-tests, hipMemcpy", suite::kWarn,
+PROCTOR_CHECK(SynchronousCopy, ZeroSizeAcceptsNullPointers, "M23", "ROCm/hip-tests, hipMemcpy", suite::kWarn,
               {"error.swallowed:api=cudaMemcpy"}) {
   const auto context = leased();
   use(context.device());
@@ -623,8 +623,8 @@ PROCTOR_CHECK(Synchronous, NoBytesNeedNoMemory, "M23", "ROCm/hip-tests, hipMemcp
 
 // ---- between devices ----
 
-PROCTOR_CHECK(Peer, CopyIsByteExact, "M22", kPeer, kGate,
-              .faults = {"copy.peer_stale", "memory.corrupt_copy:at=17,api=cudaMemcpyPeer",
+PROCTOR_CHECK(PeerCopy, MemcpyPeerIsByteExact, "M22", kPeer, kGate,
+              .faults = {"copy.skip_peer_copy", "memory.corrupt_copy:at=17,api=cudaMemcpyPeer",
                          "copy.skip:api=cudaMemcpyPeerAsync"},
               .devices = 2) {
   const auto devices = leased_devices(2);
@@ -648,7 +648,7 @@ PROCTOR_CHECK(Peer, CopyIsByteExact, "M22", kPeer, kGate,
   }
 }
 
-PROCTOR_CHECK(Peer, KernelReadsThePeersMemory, "M22", kPeer, kGate,
+PROCTOR_CHECK(PeerAccess, KernelReadsPeerMemory, "M22", kPeer, kGate,
               .faults = {"kernel.wrong_result:arg=1,at=17", "kernel.skip"}, .devices = 2, .needs = {"p2p"}) {
   const auto devices = leased_devices(2);
   need(devices[0].reaches(devices[1]), "needs:p2p");
@@ -669,9 +669,9 @@ PROCTOR_CHECK(Peer, KernelReadsThePeersMemory, "M22", kPeer, kGate,
 }
 
 // Addresses say whose memory it is: whoever is current may copy it and free it.
-PROCTOR_CHECK(Peer, MemoryOfASecondDeviceIsUsedFromTheFirst, "M22",
+PROCTOR_CHECK(UnifiedAddressing, OtherDeviceMemoryIsUsable, "M22",
               "CUDA Programming Guide, Unified Virtual Address Space", kGate,
-              .faults = {"copy.fill_skip", "copy.skip:api=cudaMemcpy", "alloc.leak_on_free"}, .devices = 2) {
+              .faults = {"copy.skip_fill", "copy.skip:api=cudaMemcpy", "alloc.leak_on_free"}, .devices = 2) {
   const auto devices = leased_devices(2);
   const Context first(devices[0]), second(devices[1]);
   constexpr std::size_t kBytes = 70'001;
@@ -720,7 +720,7 @@ PROCTOR_HELPER(read_a_closed_peer) {
 }  // namespace
 
 // Cards may be linked so closely that access is had without asking for it: what the guide forbids is to rely on it.
-PROCTOR_CHECK(Peer, KernelNeedsAccess, "M51", kPeer, suite::kWarn, .faults = {"kernel.peer_unchecked"},
+PROCTOR_CHECK(PeerAccess, KernelNeedsEnabledAccess, "M51", kPeer, suite::kWarn, .faults = {"kernel.allow_disabled_peer_access"},
               .devices = 2, .needs = {"p2p"}) {
   for (const char* access : {"never", "disabled"}) {
     step(std::string("given a kernel that reads a peer's memory, access to which was ") +
@@ -734,7 +734,7 @@ PROCTOR_CHECK(Peer, KernelNeedsAccess, "M51", kPeer, suite::kWarn, .faults = {"k
   }
 }
 
-PROCTOR_CHECK(Peer, AccessIsEnabledOnceAndDisabledOnce, "M22",
+PROCTOR_CHECK(PeerAccess, SecondEnableOrDisableIsRejected, "M22",
               "CUDA Runtime API, cudaErrorPeerAccessAlreadyEnabled, cudaErrorPeerAccessNotEnabled", kGate,
               .faults = {"error.wrong_code", "error.swallowed"}, .devices = 2, .needs = {"p2p"}) {
   const auto devices = leased_devices(2);

@@ -12,8 +12,8 @@ namespace proctor::accel {
 
 // "size in bytes to initialize": whoever accepts a size that is no multiple of the pattern writes all of it. The loader's
 // validation layer refuses it, so that no program can rely on it.
-PROCTOR_CHECK(Fill, PartOfAPatternIsWritten, "M27", "Level Zero specification, zeCommandListAppendMemoryFill",
-              suite::kWarn, .faults = {"copy.fill_part", "memory.corrupt_fill:at=17"},
+PROCTOR_CHECK(Fill, PartialPatternIsWritten, "M27", "Level Zero specification, zeCommandListAppendMemoryFill",
+              suite::kWarn, .faults = {"copy.omit_partial_fill_pattern", "memory.corrupt_fill:at=17"},
               .axes = {{"pattern", {"4", "8", "16", "32", "64", "128"}, {}},
                        {"whole_patterns", {"0", "1", "3", "511", "1025"}, {}},
                        {"lacks", {"1", "2", "3"}, {}}}) {
@@ -41,13 +41,13 @@ constexpr const char* kFill = "Level Zero specification, zeCommandListAppendMemo
 
 }  // namespace
 
-PROCTOR_CHECK(Copy, ImmediateListIsByteExact, "M22", "Level Zero specification, zeCommandListCreateImmediate",
+PROCTOR_CHECK(Copy, ImmediateListCopyIsByteExact, "M22", "Level Zero specification, zeCommandListCreateImmediate",
               kGate, {"memory.corrupt_copy:at=17,times=1", "copy.short"}) {
   copy_all_sizes({.from = MemoryKind::kHost, .to = MemoryKind::kDevice, .mode = Queue::Mode::kImmediate});
   copy_all_sizes({.from = MemoryKind::kDevice, .to = MemoryKind::kHost, .mode = Queue::Mode::kImmediate});
 }
 
-PROCTOR_CHECK(Fill, ImmediateListFills, "M27", kFill, kGate, .faults = {"copy.fill_skip", "copy.fill_shift"},
+PROCTOR_CHECK(Fill, ImmediateListFillIsByteExact, "M27", kFill, kGate, .faults = {"copy.skip_fill", "copy.shift_fill_pattern"},
               .axes = {{"patterns", {"1", "77", "511", "8191", "8192", "8193", "40000"}, {}},
                        {"pattern", {"1", "8", "128"}, {}}}) {
   const auto context = leased();
@@ -68,7 +68,7 @@ using suite::step;
 
 }  // namespace
 
-PROCTOR_CHECK(Shared, PrefetchKeepsTheBytes, "M37",
+PROCTOR_CHECK(SharedAllocation, PrefetchKeepsContents, "M37",
               "Level Zero specification, zeCommandListAppendMemoryPrefetch", kGate,
               {"copy.prefetch_corrupts:at=17,times=1"}) {
   const auto context = leased();
@@ -87,8 +87,8 @@ PROCTOR_CHECK(Shared, PrefetchKeepsTheBytes, "M37",
   expect_bytes("shared memory after it", sent, {buffer.data(), buffer.bytes()}, context.device());
 }
 
-PROCTOR_CHECK(Shared, EvictedMemoryComesBack, "M48", "Level Zero specification, zeContextEvictMemory", kGate,
-              {"alloc.evict_loses:at=17"}) {
+PROCTOR_CHECK(Residency, EvictedMemoryKeepsContents, "M48", "Level Zero specification, zeContextEvictMemory", kGate,
+              {"alloc.corrupt_evicted_memory:at=17"}) {
   const auto context = leased();
   Queue queue(context);
   const auto sent = noise(1 << 16, 3);

@@ -91,8 +91,8 @@ PROCTOR_HELPER(end_with_memory) {
 }  // namespace
 
 // The driver may reuse freed memory of an earlier check for the small pieces: no check runs before this one.
-PROCTOR_CHECK(Accounting, EachPieceIsCountedAlone, "M17", kFreeMemory, kGate,
-              .faults = {"alloc.leak_on_free:every=3", "sysman.memory_lie"}, .alone = true) {
+PROCTOR_CHECK(MemoryInfo, AllocationsOfEverySizeAreCounted, "M17", kFreeMemory, kGate,
+              .faults = {"alloc.leak_on_free:every=3", "sysman.freeze_free_memory"}, .alone = true) {
   const auto context = leased();
   const Buffer counted = need_counted_memory(context);
   const Device& device = context.device();
@@ -114,8 +114,8 @@ PROCTOR_CHECK(Accounting, EachPieceIsCountedAlone, "M17", kFreeMemory, kGate,
   }
 }
 
-PROCTOR_CHECK(Accounting, NoOtherDeviceOrTilePays, "S4.5", kFreeMemory, kGate,
-              .faults = {"sysman.memory_lie", "alloc.wrong_device"}, .devices = 2) {
+PROCTOR_CHECK(MemoryInfo, AllocationCountsOnlyOnTargetDevice, "S4.5", kFreeMemory, kGate,
+              .faults = {"sysman.freeze_free_memory", "alloc.wrong_device"}, .devices = 2) {
   const auto cards = leased_devices(2);
   const Context context(cards);
   const Buffer counted = need_counted_memory(context);
@@ -139,7 +139,7 @@ PROCTOR_CHECK(Accounting, NoOtherDeviceOrTilePays, "S4.5", kFreeMemory, kGate,
   }
 }
 
-PROCTOR_CHECK(Accounting, EveryEndOfAProcessGivesAllBack, "M19",
+PROCTOR_CHECK(ProcessExit, EveryExitReleasesAllMemory, "M19",
               by_vendor("Linux DRM documentation, GEM: the end of a file releases its handles",
                         "project rule: A process that has ended holds no memory."),
               by_vendor(kGate, kWarn), {"sysman.leak_after_exit"}) {
@@ -195,7 +195,7 @@ std::vector<Buffer> take_all(Queue& queue, const Context& context, const Device&
 }  // namespace
 
 // A driver may reuse freed memory, which does not count as free: no check runs before this one.
-PROCTOR_CHECK(Exhaustion, WhatIsFreeCanBeHadAndNoMore, "M07", "NVIDIA DCGM, memory plugin: 75 % of free",
+PROCTOR_CHECK(OutOfMemory, OnlyFreeMemoryIsAllocatable, "M07", "NVIDIA DCGM, memory plugin: 75 % of free",
               kWarn, .faults = {"alloc.capacity_ignored", "alloc.leak_on_free"}, .alone = true) {
   const auto context = leased();
   need(!MemoryCap::of_process().is_set(), kNeedsNoCap);

@@ -78,7 +78,7 @@ void fill_by_kernel(const Context& context, void* words) {
 
 }  // namespace
 
-PROCTOR_CHECK(Pinned, KernelWritesThroughItsDevicePointer, "M33", kMapped, kGate,
+PROCTOR_CHECK(PinnedMemory, KernelWritesThroughDevicePointer, "M33", kMapped, kGate,
               {"kernel.skip", "kernel.wrong_argument:arg=1"}) {
   const auto context = leased();
   const Buffer host = host_memory(context, kWords * 4);
@@ -89,7 +89,7 @@ PROCTOR_CHECK(Pinned, KernelWritesThroughItsDevicePointer, "M33", kMapped, kGate
                context.device());
 }
 
-PROCTOR_CHECK(Pinned, FlagsAreToldAsGiven, "M30", "CUDA Runtime API, cudaHostGetFlags", kGate,
+PROCTOR_CHECK(PinnedMemory, FlagsAreReportedAsSet, "M30", "CUDA Runtime API, cudaHostGetFlags", kGate,
               {"error.swallowed:api=cudaHostGetFlags"}) {
   const auto context = leased();
   use(context.device());
@@ -127,7 +127,7 @@ PROCTOR_CHECK(Pinned, FlagsAreToldAsGiven, "M30", "CUDA Runtime API, cudaHostGet
   expect_refused("flags of a local variable", CUDA_CALL(cudaHostGetFlags, &flags, &flags));
 }
 
-PROCTOR_CHECK(Registered, KernelWritesMemoryOfMalloc, "M32", kRegister, kGate,
+PROCTOR_CHECK(RegisteredMemory, KernelWritesHeapMemory, "M32", kRegister, kGate,
               {"kernel.skip", "kernel.wrong_argument:arg=1"}) {
   const auto context = leased();
   use(context.device());
@@ -139,7 +139,7 @@ PROCTOR_CHECK(Registered, KernelWritesMemoryOfMalloc, "M32", kRegister, kGate,
 }
 
 // The memory stays as long as somebody writes it, as it does where memory of the device is freed.
-PROCTOR_CHECK(Registered, UnregisteringWaitsForTheKernel, "M13", kRegister, suite::kWarn,
+PROCTOR_CHECK(RegisteredMemory, UnregisterKeepsPendingKernelWrite, "M13", kRegister, suite::kWarn,
               {"kernel.wrong_argument:arg=1,kernel=gate", "kernel.skip:kernel=gate"}) {
   const auto context = leased();
   use(context.device());
@@ -158,8 +158,8 @@ PROCTOR_CHECK(Registered, UnregisteringWaitsForTheKernel, "M13", kRegister, suit
               std::to_string(registered->words[0]));
 }
 
-PROCTOR_CHECK(Registered, IsKnownUntilItIsUnregistered, "M42", kAttributes, kGate,
-              {"alloc.wrong_type", "alloc.unknown_pointer_claimed"}) {
+PROCTOR_CHECK(RegisteredMemory, PointerIsKnownUntilUnregister, "M42", kAttributes, kGate,
+              {"alloc.wrong_type", "alloc.claim_host_pointer"}) {
   const auto context = leased();
   const auto registered = std::make_unique<Registered>();
   step("given registered memory");
@@ -170,7 +170,7 @@ PROCTOR_CHECK(Registered, IsKnownUntilItIsUnregistered, "M42", kAttributes, kGat
 }
 
 // A page is what the system locks; what is registered need neither begin nor end with one.
-PROCTOR_CHECK(Registered, RangeIsReachableToItsEnds, "M32", kRegister, kGate,
+PROCTOR_CHECK(RegisteredMemory, KernelReachesUnalignedRange, "M32", kRegister, kGate,
               {"kernel.skip", "kernel.wrong_result:arg=1,at=0"}) {
   const auto context = leased();
   Queue queue(context);
@@ -196,7 +196,7 @@ PROCTOR_CHECK(Registered, RangeIsReachableToItsEnds, "M32", kRegister, kGate,
   }
 }
 
-PROCTOR_CHECK(Registered, CopiesAreByteExact, "M32", kRegister, kGate,
+PROCTOR_CHECK(RegisteredMemory, CopiesAreByteExact, "M32", kRegister, kGate,
               {"memory.corrupt_copy:at=17,times=1", "copy.short"}) {
   const auto context = leased();
   Queue queue(context);
@@ -237,7 +237,7 @@ class PagesAndAHole {
 
 }  // namespace
 
-PROCTOR_CHECK(Registered, RangesMayTouchAndNotOverlap, "M32",
+PROCTOR_CHECK(RegisteredMemory, OverlappingRangeIsRejected, "M32",
               "CUDA Runtime API, cudaHostRegister, cudaHostUnregister, cudaFreeHost", suite::kWarn,
               {"error.swallowed:api=cudaHostRegister", "error.swallowed:api=cudaHostUnregister"}) {
   const auto context = leased();
@@ -284,7 +284,7 @@ PROCTOR_CHECK(Registered, RangesMayTouchAndNotOverlap, "M32",
   }
 }
 
-PROCTOR_CHECK(Pointer, EachSideHasItsAddress, "M42", kAttributes, kGate,
+PROCTOR_CHECK(Pointer, HostAndDeviceAddressesAreReported, "M42", kAttributes, kGate,
               {"alloc.wrong_base", "alloc.wrong_type"}) {
   const auto context = leased();
   use(context.device());
@@ -306,8 +306,8 @@ PROCTOR_CHECK(Pointer, EachSideHasItsAddress, "M42", kAttributes, kGate,
   }
 }
 
-PROCTOR_CHECK(Pointer, HostMemoryIsOfTheDeviceThatMadeIt, "M42", kAttributes, kGate,
-              .faults = {"alloc.wrong_type", "alloc.unknown_pointer_claimed"}, .devices = 2) {
+PROCTOR_CHECK(Pointer, HostMemoryReportsAllocatingDevice, "M42", kAttributes, kGate,
+              .faults = {"alloc.wrong_type", "alloc.claim_host_pointer"}, .devices = 2) {
   const auto devices = leased_devices(2);
   const auto registered = std::make_unique<Registered>();
   registered->unregister();
@@ -334,9 +334,9 @@ PROCTOR_CHECK(Pointer, HostMemoryIsOfTheDeviceThatMadeIt, "M42", kAttributes, kG
   }
 }
 
-PROCTOR_CHECK(Ipc, OwnHandleIsRefused, "M41",
+PROCTOR_CHECK(Ipc, OwnHandleIsRejected, "M41",
               "CUDA Runtime API, cudaIpcOpenMemHandle; ROCm/hip-tests, hipIpcMemHandle", kGate,
-              {"ipc.opens_own"}) {
+              {"ipc.open_own_handle"}) {
   const auto context = leased();
   need(context.device().properties().ipc, "unsupported:ipc");
   const Buffer buffer = device_memory(context, 4096);
@@ -404,7 +404,7 @@ PROCTOR_HELPER(export_and_end) {
 
 }  // namespace
 
-PROCTOR_CHECK(Ipc, OpeningGivesAccessToAPeersMemory, "M41",
+PROCTOR_CHECK(Ipc, OpenEnablesPeerAccess, "M41",
               "CUDA Runtime API, cudaIpcOpenMemHandle: cudaIpcMemLazyEnablePeerAccess", kGate,
               .faults = {"ipc.wrong_buffer", "kernel.wrong_result:arg=1,at=17"}, .devices = 2,
               .needs = {"p2p"}) {
@@ -429,7 +429,7 @@ PROCTOR_CHECK(Ipc, OpeningGivesAccessToAPeersMemory, "M41",
   }
 }
 
-PROCTOR_CHECK(Ipc, ClosingWaitsForTheWork, "M41", "CUDA Runtime API, cudaIpcCloseMemHandle", suite::kWarn,
+PROCTOR_CHECK(Ipc, CloseKeepsPendingCopyIntact, "M41", "CUDA Runtime API, cudaIpcCloseMemHandle", suite::kWarn,
               {"ipc.wrong_buffer", "copy.skip"}) {
   const auto context = leased();
   need(context.device().properties().ipc, "unsupported:ipc");
@@ -446,7 +446,7 @@ PROCTOR_CHECK(Ipc, ClosingWaitsForTheWork, "M41", "CUDA Runtime API, cudaIpcClos
   closer.finish();
 }
 
-PROCTOR_CHECK(Ipc, HandleOfAnEndedProcessIsRefused, "M41",
+PROCTOR_CHECK(Ipc, HandleOfExitedProcessIsRejected, "M41",
               "CUDA Programming Guide, Interprocess Communication", suite::kWarn,
               {"error.swallowed:api=cudaIpcOpenMemHandle"}) {
   const auto context = leased();

@@ -114,12 +114,12 @@ struct Shared {
 
 }  // namespace
 
-PROCTOR_CHECK(Ipc, SecondProcessReadsTheBytes, "M41", kIpc, kGate, {"ipc.wrong_buffer"}) {
+PROCTOR_CHECK(Ipc, ImporterReadsExportedBytes, "M41", kIpc, kGate, {"ipc.wrong_buffer"}) {
   Shared shared(1);
   expect_true(shared.order("read 1"), "the second process reads the bytes of the first one");
 }
 
-PROCTOR_CHECK(Ipc, ExporterSeesWhatTheImporterWrites, "S1.18", kIpc, kGate, {"ipc.stale"}) {
+PROCTOR_CHECK(Ipc, ExporterSeesImporterWrites, "S1.18", kIpc, kGate, {"ipc.open_private_copy"}) {
   Shared shared(1);
   expect_true(shared.order("write 2"), "the second process reads its own bytes");
   expect_bytes("memory of the exporter", noise(kSharedBytes, 2),
@@ -127,7 +127,7 @@ PROCTOR_CHECK(Ipc, ExporterSeesWhatTheImporterWrites, "S1.18", kIpc, kGate, {"ip
                shared.context.device());
 }
 
-PROCTOR_CHECK(Ipc, ImporterSeesWhatTheExporterWrites, "S1.18", kIpc, kGate, {"ipc.stale"}) {
+PROCTOR_CHECK(Ipc, ImporterSeesExporterWrites, "S1.18", kIpc, kGate, {"ipc.open_private_copy"}) {
   Shared shared(1);
   write(shared.queue, shared.context, shared.memory.data(), noise(kSharedBytes, 3));
   expect_true(shared.order("read 3"),
@@ -136,8 +136,8 @@ PROCTOR_CHECK(Ipc, ImporterSeesWhatTheExporterWrites, "S1.18", kIpc, kGate, {"ip
 
 // A driver may spread memory of a card over its tiles. For such memory, the gate does not require "an IPC memory handle for
 // exporting it" (zeMemGetIpcHandle). On a card with tiles, buffers larger than a page are therefore memory of a tile.
-PROCTOR_CHECK(Ipc, BuffersAreWholeToTheirLastByte, "M41", kIpc, kGate,
-              .faults = {"ipc.wrong_buffer", "ipc.stale"},
+PROCTOR_CHECK(Ipc, EveryBufferSizeIsByteExact, "M41", kIpc, kGate,
+              .faults = {"ipc.wrong_buffer", "ipc.open_private_copy"},
               .axes = {{"bytes", {"1", "4097", "65536", "65537", "2097155"}, {"16777219"}}}) {
   suite::at_each_point([](const suite::Point& at) {
     const std::size_t bytes = at.size("bytes");
@@ -175,7 +175,7 @@ PROCTOR_CHECK(Ipc, ClosedMemoryIsUnknown, "M41", kIpc, by_vendor(suite::kWarn, k
   expect_true(!answer.at("never_opened").get<bool>(), "closing memory that was never opened is refused");
 }
 
-PROCTOR_CHECK(Ipc, HandleNamesItsBuffer, "M41", kIpc, kGate, {"ipc.wrong_buffer"}) {
+PROCTOR_CHECK(Ipc, HandleOpensExportedBuffer, "M41", kIpc, kGate, {"ipc.wrong_buffer"}) {
   const auto context = leased();
   need(context.device().properties().ipc, "unsupported:ipc");
   Queue queue(context);
@@ -195,7 +195,7 @@ PROCTOR_CHECK(Ipc, HandleNamesItsBuffer, "M41", kIpc, kGate, {"ipc.wrong_buffer"
   }
 }
 
-PROCTOR_CHECK(Ipc, ExporterOutlivesItsImporter, "M41", kIpc, kGate, {"ipc.stale"}) {
+PROCTOR_CHECK(Ipc, ExporterKeepsMemoryAfterImporterDies, "M41", kIpc, kGate, {"ipc.open_private_copy"}) {
   Shared shared(1);
   expect_true(shared.order("write 4"), "the second process writes");
   shared.importer->kill();
@@ -204,7 +204,7 @@ PROCTOR_CHECK(Ipc, ExporterOutlivesItsImporter, "M41", kIpc, kGate, {"ipc.stale"
                shared.context.device());
 }
 
-PROCTOR_CHECK(Ipc, HandleOfFreedMemoryIsRefused, "M41", kIpc, suite::kWarn, {"ipc.freed_handle_opens"}) {
+PROCTOR_CHECK(Ipc, HandleOfFreedMemoryIsRejected, "M41", kIpc, suite::kWarn, {"ipc.freed_handle_opens"}) {
   const auto context = leased();
   need(context.device().properties().ipc, "unsupported:ipc");
   Buffer memory = device_memory(context, kSharedBytes);
@@ -220,7 +220,7 @@ PROCTOR_CHECK(Ipc, HandleOfFreedMemoryIsRefused, "M41", kIpc, suite::kWarn, {"ip
 
 // The place of a freed allocation may have been given to another one, which the old handle must not name. A handle of Level
 // Zero holds a descriptor, whose number a real driver may have given again.
-PROCTOR_CHECK(Ipc, OldHandleDoesNotNameNewMemory, "M41", kIpc, suite::kWarn,
+PROCTOR_CHECK(Ipc, HandleOpensReallocatedBuffer, "M41", kIpc, suite::kWarn,
               {"ipc.freed_handle_opens", "ipc.wrong_buffer"}) {
   const auto context = leased();
   need(context.device().properties().ipc, "unsupported:ipc");
@@ -249,7 +249,7 @@ PROCTOR_CHECK(Ipc, OldHandleDoesNotNameNewMemory, "M41", kIpc, suite::kWarn,
   }
 }
 
-PROCTOR_CHECK(Ipc, TwoProcessesShareWithTheFirst, "M41", kIpc, kGate, {"ipc.stale", "ipc.wrong_buffer"}) {
+PROCTOR_CHECK(Ipc, TwoImportersShareMemory, "M41", kIpc, kGate, {"ipc.open_private_copy", "ipc.wrong_buffer"}) {
   const auto context = leased();
   need(context.device().properties().ipc, "unsupported:ipc");
   Queue queue(context);
@@ -276,7 +276,7 @@ PROCTOR_CHECK(Ipc, TwoProcessesShareWithTheFirst, "M41", kIpc, kGate, {"ipc.stal
 }
 
 // What is opened is paid for by who made it.
-PROCTOR_CHECK(Ipc, OpenedMemoryTakesNone, "M41", kIpc, suite::kWarn, {"sysman.memory_lie:after=1"}) {
+PROCTOR_CHECK(Ipc, OpenedHandleTakesNoMemory, "M41", kIpc, suite::kWarn, {"sysman.freeze_free_memory:after=1"}) {
   const auto context = leased();
   need(context.device().properties().ipc, "unsupported:ipc");
   const Buffer counted = need_counted_memory(context);

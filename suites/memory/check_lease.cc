@@ -22,7 +22,7 @@ constexpr const char* kMasks =
 }  // namespace
 
 // Every check compares before its first step (suites/main/lease_check.h); this one has nothing else to do.
-PROCTOR_CHECK(Lease, IsWhatTheProcessSees, "V50", kMasks, kGate, .faults = {"visibility.mask_off_by_one"},
+PROCTOR_CHECK(Lease, ProcessSeesLeasedDevices, "V50", kMasks, kGate, .faults = {"visibility.mask_off_by_one"},
               .expects = suite::kMismatch) {
   need(!Device::list().empty(), "no_device");
   const char* const lease = std::getenv(child::kDevicesVariable);
@@ -71,9 +71,9 @@ std::vector<std::uint64_t> free_of(const std::vector<Device>& devices) {
 
 }  // namespace
 
-PROCTOR_CHECK(Hidden, MemoryLiesOnTheVisibleDevice, "V45", kGuide, kGate,
-              .faults = {by_vendor("visibility.hidden_reachable:min=268435456",
-                                   "visibility.hidden_reachable")},
+PROCTOR_CHECK(DeviceMask, AllocationUsesOnlyVisibleDevice, "V45", kGuide, kGate,
+              .faults = {by_vendor("visibility.run_on_hidden_device:min=268435456",
+                                   "visibility.run_on_hidden_device")},
               .devices = 2, .alone = true) {
   const auto devices = leased_devices(2);
   const Buffer counted = need_counted_memory(Context(devices[0]));

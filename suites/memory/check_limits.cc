@@ -127,14 +127,14 @@ bool expect_clean_end(const std::string& limit) {
 }  // namespace
 
 // Whether locked memory counts is the driver's choice: Intel's does not use it.
-PROCTOR_CHECK(Limit, LockedMemoryEndsCleanly, "M31", kHostMemory, kGate,
+PROCTOR_CHECK(HostMemoryLimit, LockedMemoryLimitIsHandledCleanly, "M31", kHostMemory, kGate,
               {"memory.corrupt_copy:at=17,after=1,times=1", "copy.skip:after=1"}) {
   step("given a second process that may lock no memory and takes 256 MiB of the host's");
   expect_clean_end("memlock");
 }
 
 // Where a driver has its addresses from before, nothing ends; no document says what a process with a limit may expect.
-PROCTOR_CHECK(Limit, AddressSpaceEndsCleanly, "M31", kHostMemory, suite::kWarn,
+PROCTOR_CHECK(HostMemoryLimit, AddressSpaceLimitIsHandledCleanly, "M31", kHostMemory, suite::kWarn,
               by_vendor<Texts>({"error.wrong_code:err=0x78000004,api=zeMemAllocHost"},
                                {"error.wrong_code:err=1,api=cudaHostAlloc"})) {
   step("given a second process whose addresses end before 256 MiB of host memory");
@@ -144,8 +144,8 @@ PROCTOR_CHECK(Limit, AddressSpaceEndsCleanly, "M31", kHostMemory, suite::kWarn,
 
 // Either answer is right: a driver may move what does not fit, or refuse it. Only on a machine that could
 // hold all of it, and never more than that.
-PROCTOR_CHECK(Limit, MoreSharedMemoryThanTheDeviceHas, "M36", kOvercommit, kGate,
-              {"alloc.double_use", by_vendor("error.wrong_code:err=0x78000004,api=zeMemAllocShared",
+PROCTOR_CHECK(SharedAllocation, OversubscriptionKeepsContents, "M36", kOvercommit, kGate,
+              {"alloc.overlap_live_allocations", by_vendor("error.wrong_code:err=0x78000004,api=zeMemAllocShared",
                                              "error.wrong_code:err=1,api=cudaMallocManaged")}) {
   const auto context = leased();
   need(!MemoryCap::of_process().is_set(), kNeedsNoCap);  // it ends far below what the device has
@@ -239,7 +239,7 @@ class LongBuffer {
 }  // namespace
 
 // The first fault is an address that is cut to 32 bits: what is written at 4 GiB appears at the begin.
-PROCTOR_CHECK(Large, CopiesReachEveryPart, "M47", kRelaxed, kGate,
+PROCTOR_CHECK(LargeBuffer, CopiesReachEveryPart, "M47", kRelaxed, kGate,
               {"memory.address_alias:at=0,bytes=4294967296", "copy.offset_ignored"}) {
   const auto context = leased();
   Queue queue(context);
@@ -254,7 +254,7 @@ PROCTOR_CHECK(Large, CopiesReachEveryPart, "M47", kRelaxed, kGate,
   }
 }
 
-PROCTOR_CHECK(Large, KernelsReachEveryPart, "M47", kRelaxed, kGate,
+PROCTOR_CHECK(LargeBuffer, KernelsReachEveryPart, "M47", kRelaxed, kGate,
               {"memory.address_alias:at=0,bytes=4294967296", "kernel.wrong_result:arg=2,at=16"}) {
   const auto context = leased();
   Queue queue(context);
@@ -270,8 +270,8 @@ PROCTOR_CHECK(Large, KernelsReachEveryPart, "M47", kRelaxed, kGate,
   expect_words("words", marks(), read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
-PROCTOR_CHECK(Large, FillsOfEveryLength, "M47", kRelaxed, kGate,
-              .faults = {"copy.fill_tail", "copy.fill_skip"}, .axes = {suite::axis::bytes()}) {
+PROCTOR_CHECK(LargeBuffer, EveryFillLengthIsByteExact, "M47", kRelaxed, kGate,
+              .faults = {"copy.omit_last_fill_pattern", "copy.skip_fill"}, .axes = {suite::axis::bytes()}) {
   const auto context = leased();
   Queue queue(context);
   suite::at_each_point([&](const suite::Point& at) {
@@ -285,7 +285,7 @@ PROCTOR_CHECK(Large, FillsOfEveryLength, "M47", kRelaxed, kGate,
   });
 }
 
-PROCTOR_CHECK(Large, CopiesOfEveryLength, "M47", kRelaxed, kGate, .faults = {"copy.short", "copy.overrun"},
+PROCTOR_CHECK(LargeBuffer, EveryCopyLengthIsByteExact, "M47", kRelaxed, kGate, .faults = {"copy.short", "copy.overrun"},
               .axes = {suite::axis::bytes()}) {
   const auto context = leased();
   Queue queue(context);

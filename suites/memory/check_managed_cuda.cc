@@ -27,7 +27,7 @@ void need_concurrent_access(const Context& context) {
 
 }  // namespace
 
-PROCTOR_CHECK(Managed, PrefetchKeepsTheBytes, "M37", kPrefetch, kGate,
+PROCTOR_CHECK(ManagedMemory, PrefetchKeepsContents, "M37", kPrefetch, kGate,
               {"copy.prefetch_corrupts:at=17,times=1"}) {
   const auto context = leased();
   const Buffer buffer = shared_memory(context, 8192);
@@ -43,7 +43,7 @@ PROCTOR_CHECK(Managed, PrefetchKeepsTheBytes, "M37", kPrefetch, kGate,
   expect_bytes("managed memory after it", sent, {buffer.data(), buffer.bytes()}, context.device());
 }
 
-PROCTOR_CHECK(Managed, AdviceKeepsTheBytes, "M37", kAdvise, kGate, {"copy.prefetch_corrupts:at=17,times=1"}) {
+PROCTOR_CHECK(ManagedMemory, AdviceKeepsContents, "M37", kAdvise, kGate, {"copy.prefetch_corrupts:at=17,times=1"}) {
   const auto context = leased();
   const Buffer buffer = shared_memory(context, 8192);
   need_concurrent_access(context);
@@ -67,7 +67,7 @@ std::string place_name(int place) {
 
 }  // namespace
 
-PROCTOR_CHECK(Managed, HintsAreForWholeRangesOfIt, "M37",
+PROCTOR_CHECK(ManagedMemory, InvalidHintRangeIsRejected, "M37",
               "CUDA Runtime API, cudaMemPrefetchAsync, cudaMemAdvise", kGate,
               {"error.swallowed:api=cudaMemPrefetchAsync", "error.swallowed:api=cudaMemAdvise"}) {
   const auto context = leased();
@@ -120,7 +120,7 @@ PROCTOR_CHECK(Managed, HintsAreForWholeRangesOfIt, "M37",
   queue.synchronize();
 }
 
-PROCTOR_CHECK(Managed, PlacesAreHostAndDevices, "M37",
+PROCTOR_CHECK(ManagedMemory, InvalidPrefetchLocationIsRejected, "M37",
               "CUDA Runtime API, cudaMemPrefetchAsync: cudaMemLocation", kGate,
               {"error.swallowed:api=cudaMemPrefetchAsync"}) {
 #if CUDART_VERSION < 13000
@@ -156,7 +156,7 @@ PROCTOR_CHECK(Managed, PlacesAreHostAndDevices, "M37",
 }
 
 // Where host and device may use managed memory at once, they may use different words of it at once.
-PROCTOR_CHECK(Managed, HostWritesWhileAKernelRuns, "M35", kConcurrent, kGate,
+PROCTOR_CHECK(ManagedMemory, HostAndKernelWriteConcurrently, "M35", kConcurrent, kGate,
               {"memory.shared_not_coherent", "kernel.skip:kernel=fill"}) {
   const auto context = leased();
   const Buffer words = shared_memory(context, 8192);
@@ -177,7 +177,7 @@ PROCTOR_CHECK(Managed, HostWritesWhileAKernelRuns, "M35", kConcurrent, kGate,
   expect_words("both halves", expected, words.as<std::uint32_t>(), context.device());
 }
 
-PROCTOR_CHECK(Managed, EitherAttachmentIsUsable, "M35", "CUDA Runtime API, cudaMallocManaged: flags", kGate,
+PROCTOR_CHECK(ManagedMemory, EveryAttachFlagIsUsable, "M35", "CUDA Runtime API, cudaMallocManaged: flags", kGate,
               {"kernel.skip:kernel=fill", "kernel.wrong_argument:arg=1,kernel=fill"}) {
   const auto context = leased();
   need(context.device().properties().shared_memory, "unsupported:shared_memory");

@@ -244,7 +244,7 @@ std::vector<double> try_pattern(const Device& part) {
 }  // namespace
 
 // A bit that is stuck shows: the pattern is read, then its complement, and then the pattern again.
-PROCTOR_CHECK_EACH(kMemoryPatterns, Contents, MostOfTheMemoryKeepsAPattern, "M43",
+PROCTOR_CHECK_EACH(kMemoryPatterns, Contents, MostMemoryKeepsPattern, "M43",
                    "NVIDIA DCGM, memtest, tests 0 to 10; moving inversions", kGate,
                    .faults = by_vendor<Texts>({"memory.stuck_bit:at=52428,min=8192,max=65536",
                                                "memory.stuck_bit:at=183500,min=70000",

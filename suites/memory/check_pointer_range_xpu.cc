@@ -52,22 +52,22 @@ std::uint64_t id_of(const Context& context, const void* pointer) {
 
 }  // namespace
 
-PROCTOR_CHECK(Pointer, BaseIsTold, "M42", kRange, kGate, {"alloc.wrong_base"}) {
+PROCTOR_CHECK(Pointer, BaseAddressIsReported, "M42", kRange, kGate, {"alloc.wrong_base"}) {
   each_range([](const Buffer& buffer, const Range& told) {
     expect_same("base address", text(buffer.data()), text(told.base));
   });
 }
 
-PROCTOR_CHECK(Pointer, SizeIsTold, "M42", kRange, kGate, {"alloc.wrong_size"}) {
+PROCTOR_CHECK(Pointer, AllocationSizeIsReported, "M42", kRange, kGate, {"alloc.wrong_size"}) {
   each_range([](const Buffer& buffer, const Range& told) {
     expect_same("size", std::to_string(buffer.bytes()), std::to_string(told.bytes));
   });
 }
 
 PROCTOR_CHECK(
-    Pointer, IdTellsAllocationsApart, "M42",
+    Pointer, EveryAllocationHasUniqueId, "M42",
     "Level Zero specification, ze_memory_allocation_properties_t: id, identifier for this allocation", kGate,
-    {"alloc.same_id"}) {
+    {"alloc.repeat_allocation_id"}) {
   const auto context = leased();
   std::set<std::uint64_t> ids;
   std::vector<Buffer> live;
@@ -87,8 +87,8 @@ PROCTOR_CHECK(
 
 // No sentence of the specification covers an address that was freed, and a driver may keep its memory: no latch. Smaller
 // buffers may be parts of a pool, which outlives them.
-PROCTOR_CHECK(Pointer, RangeOfFreedMemoryIsRefused, "B.0", kRange, suite::kWarn,
-              {"alloc.unknown_pointer_claimed"}) {
+PROCTOR_CHECK(Pointer, RangeOfFreedMemoryIsRejected, "B.0", kRange, suite::kWarn,
+              {"alloc.claim_host_pointer"}) {
   const auto context = leased();
   for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost}) {
     step(std::string("given ") + to_string(kind) + " memory that was freed");
@@ -104,7 +104,7 @@ PROCTOR_CHECK(Pointer, RangeOfFreedMemoryIsRefused, "B.0", kRange, suite::kWarn,
   }
 }
 
-PROCTOR_CHECK(Pointer, RangeOfOtherMemoryIsRefused, "B.0", kRange, kGate, {"alloc.unknown_pointer_claimed"}) {
+PROCTOR_CHECK(Pointer, RangeOfHeapMemoryIsRejected, "B.0", kRange, kGate, {"alloc.claim_host_pointer"}) {
   const auto context = leased();
   const std::vector<std::byte> heap(100);
   void* base = nullptr;
@@ -139,7 +139,7 @@ std::string text_of(const Told& told) {
 
 }  // namespace
 
-PROCTOR_CHECK(Pointer, PropertiesAreWrittenWhole, "M42",
+PROCTOR_CHECK(Pointer, EveryPropertyIsWritten, "M42",
               "Level Zero specification, ze_memory_allocation_properties_t", kGate,
               {"alloc.wrong_type:times=1"}) {
   const auto context = leased();
@@ -164,7 +164,7 @@ PROCTOR_CHECK(Pointer, PropertiesAreWrittenWhole, "M42",
   }
 }
 
-PROCTOR_CHECK(Pointer, IsUnknownToAnotherContext, "M42",
+PROCTOR_CHECK(Pointer, OtherContextReportsSameOrUnknown, "M42",
               "Level Zero specification, zeMemGetAllocProperties: memory unrelated to the context. Intel's "
               "driver knows it",
               suite::kWarn, {"alloc.wrong_type"}) {
@@ -184,7 +184,7 @@ PROCTOR_CHECK(Pointer, IsUnknownToAnotherContext, "M42",
   }
 }
 
-PROCTOR_CHECK(Pointer, OtherMemoryHasItsCode, "B.0",
+PROCTOR_CHECK(Pointer, HeapAddressReturnsAddressNotFound, "B.0",
               "Level Zero specification, zeMemGetAddressRange: ZE_RESULT_ERROR_ADDRESS_NOT_FOUND",
               suite::kWarn, {"error.wrong_code", "error.swallowed"}) {
   const auto context = leased();

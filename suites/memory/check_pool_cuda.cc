@@ -84,7 +84,7 @@ class Pool {
 
 }  // namespace
 
-PROCTOR_CHECK(Pool, MemoryIsUsableInItsStream, "M38", kOrder, kGate,
+PROCTOR_CHECK(MemoryPool, MemoryIsUsableInStreamOrder, "M38", kOrder, kGate,
               {"memory.corrupt_copy:at=17,min=10000,times=1", "copy.skip:min=10000"}) {
   const auto context = leased();
   need_pools(context);
@@ -100,7 +100,7 @@ PROCTOR_CHECK(Pool, MemoryIsUsableInItsStream, "M38", kOrder, kGate,
   expect_bytes("bytes that were copied there and back", sent, got, context.device());
 }
 
-PROCTOR_CHECK(Pool, LiveMemoryIsNotShared, "M38", kOrder, kGate, {"alloc.double_use"}) {
+PROCTOR_CHECK(MemoryPool, LiveAllocationsDoNotOverlap, "M38", kOrder, kGate, {"alloc.overlap_live_allocations"}) {
   const auto context = leased();
   need_pools(context);
   Queue queue(context);
@@ -119,7 +119,7 @@ PROCTOR_CHECK(Pool, LiveMemoryIsNotShared, "M38", kOrder, kGate, {"alloc.double_
 }
 
 // Whatever a pool keeps of what was freed, a piece has room for what was asked for, and shares it with no other.
-PROCTOR_CHECK(Pool, PiecesHoldTheirSize, "M38", kOrder, kGate, {"alloc.reused_small", "alloc.double_use"}) {
+PROCTOR_CHECK(MemoryPool, MixedSizeAllocationsKeepContents, "M38", kOrder, kGate, {"alloc.reuse_too_small_block", "alloc.overlap_live_allocations"}) {
   const auto context = leased();
   Queue queue(context);
   const Pool pool(context);
@@ -152,7 +152,7 @@ PROCTOR_CHECK(Pool, PiecesHoldTheirSize, "M38", kOrder, kGate, {"alloc.reused_sm
 
 // What is freed behind work that has not run yet is not given to another stream,
 // which would write it too early.
-PROCTOR_CHECK(Pool, OtherStreamGetsFreedMemoryAfterTheFree, "M38", kOrder, kGate, {"alloc.reused_early"}) {
+PROCTOR_CHECK(MemoryPool, OtherStreamNeverReusesMemoryEarly, "M38", kOrder, kGate, {"alloc.reuse_memory_before_free"}) {
   const auto context = leased();
   need_pools(context);
   Queue first(context), second(context);
@@ -179,7 +179,7 @@ PROCTOR_CHECK(Pool, OtherStreamGetsFreedMemoryAfterTheFree, "M38", kOrder, kGate
                {seen.data(), seen.bytes()}, context.device());
 }
 
-PROCTOR_CHECK(Pool, TrimGivesMemoryBack, "M39", kTrim, kGate, {"alloc.trim_ignored"}) {
+PROCTOR_CHECK(MemoryPool, TrimReleasesReservedMemory, "M39", kTrim, kGate, {"alloc.trim_ignored"}) {
   const auto context = leased();
   Queue queue(context);
   const Pool pool(context);
@@ -194,8 +194,8 @@ PROCTOR_CHECK(Pool, TrimGivesMemoryBack, "M39", kTrim, kGate, {"alloc.trim_ignor
               std::to_string(pool.get(cudaMemPoolAttrReservedMemCurrent)));
 }
 
-PROCTOR_CHECK(Pool, UseIsCounted, "M39", "CUDA Runtime API, cudaMemPoolAttrUsedMemCurrent, UsedMemHigh",
-              kGate, {"sysman.memory_lie:api=cudaMemPoolGetAttribute"}) {
+PROCTOR_CHECK(MemoryPool, UsedBytesAreCounted, "M39", "CUDA Runtime API, cudaMemPoolAttrUsedMemCurrent, UsedMemHigh",
+              kGate, {"sysman.freeze_free_memory:api=cudaMemPoolGetAttribute"}) {
   const auto context = leased();
   Queue queue(context);
   const Pool pool(context);
@@ -215,7 +215,7 @@ PROCTOR_CHECK(Pool, UseIsCounted, "M39", "CUDA Runtime API, cudaMemPoolAttrUsedM
   queue.synchronize();
 }
 
-PROCTOR_CHECK(Pool, ReusedMemoryHoldsNewBytes, "M38", kOrder, kGate,
+PROCTOR_CHECK(MemoryPool, ReusedMemoryHoldsNewContents, "M38", kOrder, kGate,
               {"memory.corrupt_copy:at=17,after=3,times=1", "copy.skip:after=3,times=1"}) {
   const auto context = leased();
   need_pools(context);
@@ -233,7 +233,7 @@ PROCTOR_CHECK(Pool, ReusedMemoryHoldsNewBytes, "M38", kOrder, kGate,
   }
 }
 
-PROCTOR_CHECK(Pool, FreeMemoryReturns, "M39", kTrim, kGate, {"alloc.trim_ignored", "alloc.leak_on_free"}) {
+PROCTOR_CHECK(MemoryPool, TrimReturnsMemoryToDevice, "M39", kTrim, kGate, {"alloc.trim_ignored", "alloc.leak_on_free"}) {
   const auto context = leased();
   Queue queue(context);
   const Pool pool(context);
@@ -263,8 +263,8 @@ void leave_two_pieces(const Pool& pool, Queue& queue) {
 
 }  // namespace
 
-PROCTOR_CHECK(Pool, TrimKeepsWhatItIsTold, "M39", kTrim, kGate,
-              {"alloc.trim_ignored", "sysman.memory_lie:api=cudaMemPoolGetAttribute"}) {
+PROCTOR_CHECK(MemoryPool, TrimKeepsRequestedBytes, "M39", kTrim, kGate,
+              {"alloc.trim_ignored", "sysman.freeze_free_memory:api=cudaMemPoolGetAttribute"}) {
   const auto context = leased();
   Queue queue(context);
   const Pool pool(context);
@@ -301,7 +301,7 @@ PROCTOR_CHECK(Pool, TrimKeepsWhatItIsTold, "M39", kTrim, kGate,
 }
 
 // "the allocator will try to release memory back to the OS on the next call to stream, event or context synchronize"
-PROCTOR_CHECK(Pool, MemoryGoesBackWhenTheHostWaits, "M39", kTrim, suite::kWarn, {"alloc.trim_ignored"}) {
+PROCTOR_CHECK(MemoryPool, SynchronizeReleasesMemoryAboveThreshold, "M39", kTrim, suite::kWarn, {"alloc.trim_ignored"}) {
   const auto context = leased();
   Queue queue(context);
   need_memory(context.device(), 4 * kPiece);
@@ -323,7 +323,7 @@ PROCTOR_CHECK(Pool, MemoryGoesBackWhenTheHostWaits, "M39", kTrim, suite::kWarn, 
   expect_same("bytes reserved", std::to_string(kPiece), std::to_string(reserved(pool)));
 }
 
-PROCTOR_CHECK(Pool, TrimLeavesWhatQueuedWorkUses, "M38", kOrder, kGate,
+PROCTOR_CHECK(MemoryPool, TrimKeepsMemoryOfQueuedWork, "M38", kOrder, kGate,
               {"copy.skip:min=65536", "memory.corrupt_copy:at=17,min=65536,after=1,times=1"}) {
   const auto context = leased();
   Queue queue(context);
@@ -343,7 +343,7 @@ PROCTOR_CHECK(Pool, TrimLeavesWhatQueuedWorkUses, "M38", kOrder, kGate,
   expect_bytes("bytes that were read", sent, {seen.data(), seen.bytes()}, context.device());
 }
 
-PROCTOR_CHECK(Pool, AttributesAreToldAsTheyWereSet, "M39", "CUDA Runtime API, cudaMemPoolSetAttribute", kGate,
+PROCTOR_CHECK(MemoryPool, AttributesAreReportedAsSet, "M39", "CUDA Runtime API, cudaMemPoolSetAttribute", kGate,
               {"error.swallowed:api=cudaMemPoolSetAttribute",
                "error.wrong_code:api=cudaMemPoolSetAttribute"}) {
   const auto context = leased();
@@ -376,9 +376,9 @@ PROCTOR_CHECK(Pool, AttributesAreToldAsTheyWereSet, "M39", "CUDA Runtime API, cu
     expect_status("cudaErrorInvalidValue", pool.try_set(attribute, std::uint64_t{1}));
 }
 
-PROCTOR_CHECK(Pool, HighMarksAreKeptUntilTheyAreSetBack, "M39",
+PROCTOR_CHECK(MemoryPool, HighWatermarkLastsUntilReset, "M39",
               "CUDA Runtime API, cudaMemPoolAttrReservedMemHigh, cudaMemPoolAttrUsedMemHigh", kGate,
-              {"sysman.memory_lie:api=cudaMemPoolGetAttribute"}) {
+              {"sysman.freeze_free_memory:api=cudaMemPoolGetAttribute"}) {
   const auto context = leased();
   Queue queue(context);
   need_memory(context.device(), 4 * kPiece);
@@ -409,10 +409,10 @@ PROCTOR_CHECK(Pool, HighMarksAreKeptUntilTheyAreSetBack, "M39",
 
 // Whichever call takes or frees, before the marks are set back and after it.
 PROCTOR_CHECK(
-    Pool, HighMarksNeverFall, "M39",
+    MemoryPool, HighWatermarkNeverFalls, "M39",
     "CUDA Runtime API, cudaMemPoolAttrReservedMemHigh, cudaMemPoolAttrUsedMemHigh: high watermark since the "
     "last time it was reset",
-    kGate, {"alloc.high_mark_falls:api=cudaFree", "alloc.high_mark_falls:after=2"}) {
+    kGate, {"alloc.lower_high_watermark:api=cudaFree", "alloc.lower_high_watermark:after=2"}) {
   const auto context = leased();
   Queue queue(context);
   need_memory(context.device(), 4 * kPiece);
@@ -448,8 +448,8 @@ PROCTOR_CHECK(
   }
 }
 
-PROCTOR_CHECK(Pool, FreedMemoryIsUsedAgain, "M38", kOrder, suite::kWarn,
-              {"sysman.memory_lie:api=cudaMemPoolGetAttribute"}) {
+PROCTOR_CHECK(MemoryPool, FreedMemoryIsReused, "M38", kOrder, suite::kWarn,
+              {"sysman.freeze_free_memory:api=cudaMemPoolGetAttribute"}) {
   const auto context = leased();
   Queue first(context), second(context);
   need_memory(context.device(), 4 * kPiece);
@@ -467,9 +467,9 @@ PROCTOR_CHECK(Pool, FreedMemoryIsUsedAgain, "M38", kOrder, suite::kWarn,
   second.synchronize();
 }
 
-PROCTOR_CHECK(Pool, CurrentOneServesItsDevice, "M38",
+PROCTOR_CHECK(MemoryPool, CurrentPoolServesDevice, "M38",
               "CUDA Runtime API, cudaDeviceSetMemPool, cudaMemPoolDestroy", kGate,
-              {"sysman.memory_lie:api=cudaMemPoolGetAttribute"}) {
+              {"sysman.freeze_free_memory:api=cudaMemPoolGetAttribute"}) {
   const auto context = leased();
   Queue queue(context);
   Pool pool(context);
@@ -506,7 +506,7 @@ PROCTOR_CHECK(Pool, CurrentOneServesItsDevice, "M38",
 
 // In a process that has used other pools, the driver 580.159.04 sometimes divides by zero (2 of 4 runs in batches on an
 // H100).
-PROCTOR_CHECK(Pool, MemoryOutlivesItsPool, "M38", "CUDA Runtime API, cudaMemPoolDestroy", kGate,
+PROCTOR_CHECK(MemoryPool, AllocationOutlivesDestroyedPool, "M38", "CUDA Runtime API, cudaMemPoolDestroy", kGate,
               .faults = {"alloc.leak_on_free:min=134217728", "copy.skip"}, .alone = true) {
   const auto context = leased();
   Queue queue(context);
@@ -545,8 +545,8 @@ PROCTOR_CHECK(Pool, MemoryOutlivesItsPool, "M38", "CUDA Runtime API, cudaMemPool
   expect_returned(context.device(), before);
 }
 
-PROCTOR_CHECK(Pool, PlainFreeTakesItsMemory, "M38", "CUDA Runtime API, cudaFree", kGate,
-              {"error.swallowed:api=cudaFree", "sysman.memory_lie:api=cudaMemPoolGetAttribute"}) {
+PROCTOR_CHECK(MemoryPool, CudaFreeReleasesPoolMemory, "M38", "CUDA Runtime API, cudaFree", kGate,
+              {"error.swallowed:api=cudaFree", "sysman.freeze_free_memory:api=cudaMemPoolGetAttribute"}) {
   const auto context = leased();
   Queue queue(context);
   need_memory(context.device(), 4 * kPiece);
@@ -565,7 +565,7 @@ PROCTOR_CHECK(Pool, PlainFreeTakesItsMemory, "M38", "CUDA Runtime API, cudaFree"
   queue.synchronize();
 }
 
-PROCTOR_CHECK(Pool, LargestSizeHolds, "M38", "CUDA Runtime API, cudaMemPoolProps: maxSize", suite::kWarn,
+PROCTOR_CHECK(MemoryPool, MaximumSizeIsEnforced, "M38", "CUDA Runtime API, cudaMemPoolProps: maxSize", suite::kWarn,
               {"error.swallowed:api=cudaMallocFromPoolAsync",
                "error.wrong_code:api=cudaMallocFromPoolAsync"}) {
   const auto context = leased();
@@ -606,7 +606,7 @@ std::string access_of(const Pool& pool, const Device& device) {
 
 }  // namespace
 
-PROCTOR_CHECK(Pool, PeersHaveTheAccessThatTheyAreGiven, "M38",
+PROCTOR_CHECK(MemoryPool, SetAccessGrantsPeerAccess, "M38",
               "CUDA Programming Guide, Stream Ordered Memory Allocator, Device Accessibility", kGate,
               .faults = {"kernel.wrong_result:arg=1,at=17", "kernel.skip"}, .devices = 2, .needs = {"p2p"}) {
   const auto devices = leased_devices(2);

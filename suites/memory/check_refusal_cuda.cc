@@ -466,7 +466,7 @@ constexpr BadCall kBadCalls[] = {
 
 }  // namespace
 
-PROCTOR_CHECK_EACH(functions_of(kBadCalls), Refusal, BadArgumentsGetTheirCode, "M04",
+PROCTOR_CHECK_EACH(functions_of(kBadCalls), InvalidArgument, CallReturnsDocumentedError, "M04",
                    "CUDA Runtime API, Memory Management; ROCm/hip-tests, which run on NVIDIA", suite::kGate,
                    {"error.wrong_code", "error.swallowed", "error.wrong_code:err=36"}) {
   expect_refusals(kBadCalls);

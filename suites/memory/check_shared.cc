@@ -36,13 +36,13 @@ void expect_transformed(const Context& context, const Buffer& from, const Buffer
 
 }  // namespace
 
-PROCTOR_CHECK(Shared, HostSeesWhatAKernelWrites, "M35", kShared, kGate, {"memory.shared_not_coherent"}) {
+PROCTOR_CHECK(SharedAllocation, HostSeesKernelWrites, "M35", kShared, kGate, {"memory.shared_not_coherent"}) {
   const auto context = leased();
   step("given a kernel that reads and writes shared memory");
   expect_transformed(context, shared_memory(context, 4000), shared_memory(context, 4000));
 }
 
-PROCTOR_CHECK(Shared, PingPong, "M35",
+PROCTOR_CHECK(SharedAllocation, AlternatingWritesAreCoherent, "M35",
               by_vendor("oneapi-src/level-zero-tests, test_usm", "ROCm/hip-tests, hipMallocManaged"), kGate,
               .faults = {"memory.shared_not_coherent", "kernel.skip"},
               .sizes = {.smoke = 4, .ci = 16, .full = 200, .unit = "rounds"}) {
@@ -63,7 +63,7 @@ PROCTOR_CHECK(Shared, PingPong, "M35",
                words.as<std::uint32_t>(), context.device());
 }
 
-PROCTOR_CHECK(Shared, KernelReadsHostMemory, "M33",
+PROCTOR_CHECK(HostAllocation, KernelReadsAndWritesMemory, "M33",
               by_vendor("Level Zero specification, zeMemAllocHost", "CUDA Runtime API, cudaHostAlloc"), kGate,
               {"kernel.wrong_result:arg=1,at=17", "kernel.skip"}) {
   const auto context = leased();
@@ -73,8 +73,8 @@ PROCTOR_CHECK(Shared, KernelReadsHostMemory, "M33",
 
 // ---- offload: to the host, freed, and back ----
 
-// Whether its memory is free in between is what Accounting.FreeReturns asks: a driver may keep it for the way back.
-PROCTOR_CHECK(Offload, RoundTripIsBitEqual, "S3.7", kOffload, kGate,
+// Whether its memory is free in between is what MemoryInfo.FreedMemoryCountsAsFree asks: a driver may keep it for the way back.
+PROCTOR_CHECK(Offload, RoundTripIsBitExact, "S3.7", kOffload, kGate,
               .faults = {"memory.corrupt_copy:at=17,min=1000000,times=1"},
               .sizes = {.smoke = 1 << 20, .ci = 1 << 24, .full = 1 << 28, .unit = "bytes"}) {
   const auto context = leased();
@@ -94,7 +94,7 @@ PROCTOR_CHECK(Offload, RoundTripIsBitEqual, "S3.7", kOffload, kGate,
                context.device());
 }
 
-PROCTOR_CHECK(Offload, ComesBackToItsDevice, "S3.11", kHome, kGate, {"alloc.wrong_device"}) {
+PROCTOR_CHECK(Offload, TensorReturnsToHomeDevice, "S3.11", kHome, kGate, {"alloc.wrong_device"}) {
   const auto devices = Device::list();
   need(!devices.empty(), "no_device");
   const Context context(devices);

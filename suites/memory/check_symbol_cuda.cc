@@ -171,7 +171,7 @@ void each_part(const Visit& visit) {
 
 }  // namespace
 
-PROCTOR_CHECK(Symbol, PartsAreRead, "K08", kSymbols, kGate,
+PROCTOR_CHECK(Symbol, EveryPartIsReadable, "K08", kSymbols, kGate,
               {"copy.offset_ignored:api=cudaMemcpyFromSymbol*", "memory.corrupt_copy:at=0,times=1"}) {
   const auto context = leased();
   Queue queue(context);
@@ -189,7 +189,7 @@ PROCTOR_CHECK(Symbol, PartsAreRead, "K08", kSymbols, kGate,
   }
 }
 
-PROCTOR_CHECK(Symbol, PartsAreWritten, "K08", kSymbols, kGate,
+PROCTOR_CHECK(Symbol, EveryPartIsWritable, "K08", kSymbols, kGate,
               {"copy.offset_ignored:api=cudaMemcpyToSymbol*", "copy.short:api=cudaMemcpyToSymbol*"}) {
   const auto context = leased();
   Queue queue(context);
@@ -214,7 +214,7 @@ PROCTOR_CHECK(Symbol, PartsAreWritten, "K08", kSymbols, kGate,
   to_symbol(symbol, Symbol::initial(), 0, Way::kAtOnce, queue).or_throw();
 }
 
-PROCTOR_CHECK(Symbol, NothingLiesBeyondItsEnd, "K08", kSymbols, kGate,
+PROCTOR_CHECK(Symbol, RangeBeyondEndIsRejected, "K08", kSymbols, kGate,
               {"error.wrong_code:api=cudaMemcpy*Symbol", "error.swallowed:api=cudaMemcpy*Symbol"}) {
   const auto context = leased();
   const Queue queue(context);
@@ -232,7 +232,7 @@ PROCTOR_CHECK(Symbol, NothingLiesBeyondItsEnd, "K08", kSymbols, kGate,
   }
 }
 
-PROCTOR_CHECK(Symbol, IsWhereItSaysItIs, "K08", "CUDA Runtime API, cudaGetSymbolAddress, cudaGetSymbolSize",
+PROCTOR_CHECK(Symbol, ReportedAddressHoldsVariable, "K08", "CUDA Runtime API, cudaGetSymbolAddress, cudaGetSymbolSize",
               kGate, {"copy.skip:api=cudaMemcpyToSymbol", "error.swallowed:api=cudaGetSymbol*"}) {
   const auto context = leased();
   Queue queue(context);
@@ -254,7 +254,7 @@ PROCTOR_CHECK(Symbol, IsWhereItSaysItIs, "K08", "CUDA Runtime API, cudaGetSymbol
   to_symbol(symbol, Symbol::initial(), 0, Way::kAtOnce, queue).or_throw();
 }
 
-PROCTOR_CHECK(Symbol, DirectionsAreThoseThatThereAre, "K08",
+PROCTOR_CHECK(Symbol, WrongMemcpyKindIsRejected, "K08",
               "CUDA Runtime API, cudaMemcpyToSymbol, cudaMemcpyFromSymbol: kind", kGate,
               {"error.swallowed:api=cudaMemcpy*Symbol*", "copy.skip:api=cudaMemcpy*Symbol*"}) {
   const auto context = leased();
@@ -301,8 +301,8 @@ PROCTOR_CHECK(Symbol, DirectionsAreThoseThatThereAre, "K08",
 }
 
 // Written from pinned memory, since what is pageable may be on its way still.
-PROCTOR_CHECK(Symbol, SynchronousCopiesAreDone, "M26", "CUDA Runtime API, API synchronization behavior",
-              kGate, {"order.early_sync:api=cudaMemcpy*Symbol", "copy.skip:api=cudaMemcpy*Symbol"}) {
+PROCTOR_CHECK(Symbol, SynchronousCopiesWaitForEarlierKernel, "M26", "CUDA Runtime API, API synchronization behavior",
+              kGate, {"order.end_wait_early:api=cudaMemcpy*Symbol", "copy.skip:api=cudaMemcpy*Symbol"}) {
   const auto context = leased();
   const Queue queue(context);
   const Symbol symbol(context);
@@ -330,7 +330,7 @@ PROCTOR_CHECK(Symbol, SynchronousCopiesAreDone, "M26", "CUDA Runtime API, API sy
 }
 
 // Pinned memory: of pageable memory nothing is said.
-PROCTOR_CHECK(Symbol, AsynchronousCopiesDoNotWait, "M28", "CUDA Runtime API, API synchronization behavior",
+PROCTOR_CHECK(Symbol, AsyncCopiesDoNotBlock, "M28", "CUDA Runtime API, API synchronization behavior",
               kGate, {"copy.skip:api=cudaMemcpy*SymbolAsync"}) {
   const auto context = leased();
   Queue queue(context);
@@ -377,7 +377,7 @@ PROCTOR_HELPER(reset_a_variable) {
 
 }  // namespace
 
-PROCTOR_CHECK(Symbol, IsNewAfterAReset, "K48", "CUDA Runtime API, cudaDeviceReset", suite::kWarn,
+PROCTOR_CHECK(Symbol, ResetRestoresInitialValue, "K48", "CUDA Runtime API, cudaDeviceReset", suite::kWarn,
               {"state.reset_ignored"}) {
   {
     const Symbol needed(leased());  // which skips where there is none
@@ -390,7 +390,7 @@ PROCTOR_CHECK(Symbol, IsNewAfterAReset, "K48", "CUDA Runtime API, cudaDeviceRese
   expect_same("the variable after it", "initial", answer.at("after").get<std::string>());
 }
 
-PROCTOR_CHECK(Symbol, IsUnknownAfterItsImage, "K08", "CUDA Runtime API, cudaErrorInvalidSymbol", suite::kWarn,
+PROCTOR_CHECK(Symbol, UnregisteredSymbolIsRejected, "K08", "CUDA Runtime API, cudaErrorInvalidSymbol", suite::kWarn,
               {"error.swallowed:api=cudaGetSymbolSize", "error.wrong_code:api=cudaGetSymbolSize"}) {
   const auto context = leased();
   Symbol symbol(context);
@@ -433,7 +433,7 @@ void expect_fills(const Context& context, std::uint32_t value, const Launch& lau
 
 }  // namespace
 
-PROCTOR_CHECK(Function, IsLaunchedByItsAddress, "K16", kTriple, kGate,
+PROCTOR_CHECK(KernelHandle, HostAddressLaunchesKernel, "K16", kTriple, kGate,
               {"kernel.skip:kernel=fill", "kernel.wrong_argument:arg=1"}) {
   const auto context = leased();
   const Function function(context);
@@ -462,7 +462,7 @@ PROCTOR_CHECK(Function, IsLaunchedByItsAddress, "K16", kTriple, kGate,
   });
 }
 
-PROCTOR_CHECK(Function, DefaultStreamMayBeTheThreads, "K38",
+PROCTOR_CHECK(KernelHandle, LaunchUsesPerThreadStream, "K38",
               "CUDA Runtime API, API synchronization behavior: per-thread default stream", kGate,
               {"kernel.skip:kernel=fill", "kernel.wrong_argument:arg=1,kernel=fill"}) {
   const auto context = leased();
@@ -489,7 +489,7 @@ PROCTOR_CHECK(Function, DefaultStreamMayBeTheThreads, "K38",
   });
 }
 
-PROCTOR_CHECK(Function, UnknownAddressIsNone, "K12", kTriple, kGate,
+PROCTOR_CHECK(KernelHandle, UnknownAddressIsRejected, "K12", kTriple, kGate,
               {"error.swallowed:api=cudaGetKernel", "error.wrong_code:api=cudaGetKernel"}) {
   const auto context = leased();
   const Function function(context);
@@ -505,7 +505,7 @@ PROCTOR_CHECK(Function, UnknownAddressIsNone, "K12", kTriple, kGate,
   static_cast<void>(cudaGetLastError());
 }
 
-PROCTOR_CHECK(Function, ConfigurationsAreTakenLastFirst, "K16", kTriple, kGate,
+PROCTOR_CHECK(CallConfiguration, LastPushIsPoppedFirst, "K16", kTriple, kGate,
               {"error.swallowed:api=__cudaPopCallConfiguration"}) {
   const auto context = leased();
   Queue queue(context);
@@ -538,7 +538,7 @@ PROCTOR_CHECK(Function, ConfigurationsAreTakenLastFirst, "K16", kTriple, kGate,
 
 // ---- managed variables ----
 
-PROCTOR_CHECK(Symbol, ManagedOneIsSharedWithTheHost, "M35",
+PROCTOR_CHECK(Symbol, HostAndKernelShareManagedVariable, "M35",
               "CUDA Programming Guide, Unified Memory Programming: __managed__ variables", kGate,
               {"kernel.skip:kernel=add_to_managed", "kernel.wrong_argument:kernel=add_to_managed"}) {
   const auto context = leased();

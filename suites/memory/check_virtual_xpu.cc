@@ -257,7 +257,7 @@ PROCTOR_HELPER(lose_device) {
 
 }  // namespace
 
-PROCTOR_CHECK(Virtual, PageSizeIsAPage, "M40", kVirtual, kGate, {"alloc.granularity_lie"}) {
+PROCTOR_CHECK(VirtualMemory, PageSizeIsPowerOfTwo, "M40", kVirtual, kGate, {"alloc.understate_page_size"}) {
   const auto context = leased();
   step("given the page size of a small range");
   const std::size_t page = page_size(context);
@@ -265,7 +265,7 @@ PROCTOR_CHECK(Virtual, PageSizeIsAPage, "M40", kVirtual, kGate, {"alloc.granular
               "the page size is a power of two of at least 4096, got " + std::to_string(page));
 }
 
-PROCTOR_CHECK(Virtual, MappedMemoryHoldsItsBytes, "M40", kVirtual, kGate,
+PROCTOR_CHECK(VirtualMemory, MappedMemoryKeepsContents, "M40", kVirtual, kGate,
               {"memory.corrupt_copy:at=17,times=1", "copy.skip"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
@@ -278,7 +278,7 @@ PROCTOR_CHECK(Virtual, MappedMemoryHoldsItsBytes, "M40", kVirtual, kGate,
   expect_bytes("mapped memory", sent, read_bytes(queue, context, mapping.data(), 2 * page), context.device());
 }
 
-PROCTOR_CHECK(Virtual, TwoMappingsShowTheSameBytes, "M40", kVirtual, kGate, {"alloc.mapping_not_shared"}) {
+PROCTOR_CHECK(VirtualMemory, TwoMappingsShareContents, "M40", kVirtual, kGate, {"alloc.mapping_not_shared"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
   need(can_map_twice(), "unsupported:second_mapping");
@@ -292,7 +292,7 @@ PROCTOR_CHECK(Virtual, TwoMappingsShowTheSameBytes, "M40", kVirtual, kGate, {"al
   expect_bytes("the second address", sent, read_bytes(queue, context, second.data(), page), context.device());
 }
 
-PROCTOR_CHECK(Virtual, OffsetSelectsThePage, "M40", kVirtual, kGate, {"alloc.map_offset_ignored"}) {
+PROCTOR_CHECK(VirtualMemory, OffsetSelectsPhysicalPage, "M40", kVirtual, kGate, {"alloc.map_offset_ignored"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
   step("given a mapping of the second of two pages, of which both were written before");
@@ -310,7 +310,7 @@ PROCTOR_CHECK(Virtual, OffsetSelectsThePage, "M40", kVirtual, kGate, {"alloc.map
 
 // The check makes three reservations of three pages each. Intel's driver keeps one access for a reservation. The gate therefore does not
 // require "page access attributes to apply to the virtual address range" (zeVirtualMemSetAccessAttribute) for a part of one.
-PROCTOR_CHECK(Virtual, AccessIsThatOfEveryPageMeant, "M40", kAttribute, kGate, {"alloc.access_lost"}) {
+PROCTOR_CHECK(VirtualMemory, EveryReservationReportsOwnAccess, "M40", kAttribute, kGate, {"alloc.set_first_access_only"}) {
   const auto context = leased();
   const ThreePages reservations[3] = {ThreePages(context), ThreePages(context), ThreePages(context)};
   for (const auto& access : kAccesses) {
@@ -327,7 +327,7 @@ PROCTOR_CHECK(Virtual, AccessIsThatOfEveryPageMeant, "M40", kAttribute, kGate, {
 }
 
 // The same within one reservation, by the same sentence of the specification.
-PROCTOR_CHECK(Virtual, AccessIsThatOfEachPage, "M40", kAttribute, suite::kWarn, {"alloc.access_lost"}) {
+PROCTOR_CHECK(VirtualMemory, EveryPageReportsOwnAccess, "M40", kAttribute, suite::kWarn, {"alloc.set_first_access_only"}) {
   const auto context = leased();
   const ThreePages pages(context);
   for (const auto& access : kAccesses) {
@@ -348,9 +348,9 @@ PROCTOR_CHECK(Virtual, AccessIsThatOfEachPage, "M40", kAttribute, suite::kWarn, 
 }
 
 // From each page on, of three that have every pattern of accesses: how many bytes are alike, at most as many as are asked about.
-PROCTOR_CHECK(Virtual, RunsOfAccessEndWhereItDiffers, "M40",
+PROCTOR_CHECK(VirtualMemory, AccessQueryReturnsUniformRange, "M40",
               "Level Zero specification, zeVirtualMemGetAccessAttribute", suite::kWarn,
-              {"alloc.access_lost"}) {
+              {"alloc.set_first_access_only"}) {
   const auto context = leased();
   const ThreePages pages(context);
   for (const std::size_t pattern : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U}) {
@@ -380,7 +380,7 @@ PROCTOR_CHECK(Virtual, RunsOfAccessEndWhereItDiffers, "M40",
 // Each function refuses zero bytes. The functions with "Size must be page aligned" in their list of codes also refuse a part
 // of a page. The other functions have "must be page aligned" at the parameter, and no code for it.
 PROCTOR_CHECK(
-    Virtual, SizesAreWholePages, "M40",
+    VirtualMemory, UnalignedSizeIsRejected, "M40",
     "Level Zero specification, zeVirtualMemReserve and its neighbours: ZE_RESULT_ERROR_UNSUPPORTED_SIZE",
     suite::kWarn, {"error.wrong_code", "error.swallowed"}) {
   const auto context = leased();
@@ -423,7 +423,7 @@ PROCTOR_CHECK(
 }
 
 // What a mapping still shows cannot be destroyed, and what was refused can be done later.
-PROCTOR_CHECK(Virtual, PhysicalMemoryEndsAfterItsMappings, "M40",
+PROCTOR_CHECK(PhysicalMemory, DestroyWhileMappedIsRejected, "M40",
               "Level Zero specification, zePhysicalMemDestroy: ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE",
               suite::kWarn, {"error.wrong_code", "error.swallowed"}) {
   const auto context = leased();
@@ -449,9 +449,9 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryEndsAfterItsMappings, "M40",
 
 // A flag of a newer interface selects the place. Older drivers refuse it. Memory of the device is mapped and written, because
 // the specification does not state that it takes anything before its first use.
-PROCTOR_CHECK(Virtual, PhysicalMemoryLiesWhereItWasAskedFor, "M40",
+PROCTOR_CHECK(PhysicalMemory, PlacementFollowsFlags, "M40",
               "Level Zero specification, ze_physical_mem_flag_t", suite::kWarn,
-              {"sysman.memory_lie", "alloc.leak_on_free"}) {
+              {"sysman.freeze_free_memory", "alloc.leak_on_free"}) {
   const auto context = leased();
   need_memory(context.device(), kHeld);
   const Buffer counted = need_counted_memory(context);
@@ -513,7 +513,7 @@ MappingFacts mapping_facts(const Context& context, const void* pointer) {
 }  // namespace
 
 // Memory of a card lies on one of its tiles, which may be told for it.
-PROCTOR_CHECK(Virtual, MappingTellsWhereItLies, "M40", "Level Zero specification, zeMemGetAllocProperties",
+PROCTOR_CHECK(VirtualMemory, MappingReportsTypeAndDevice, "M40", "Level Zero specification, zeMemGetAllocProperties",
               suite::kWarn, {"alloc.wrong_type"}) {
   const Device card = leased_device();
   auto devices = card.tiles();
@@ -557,13 +557,13 @@ void expect_enforced(const std::string& how, std::span<const NamedAccess> allowe
 }  // namespace
 
 // Whether a device can tell a read from a write before it is too late, each product says for itself: no latch.
-PROCTOR_CHECK(Virtual, WritesNeedAccess, "M40", kAttribute, suite::kWarn, {"alloc.access_unenforced"}) {
+PROCTOR_CHECK(VirtualMemory, WritesNeedWriteAccess, "M40", kAttribute, suite::kWarn, {"alloc.allow_write_to_readonly"}) {
   need_page_faults();
   expect_enforced("write", std::span(kAccesses).subspan(2));
 }
 
-PROCTOR_CHECK(Virtual, ReadsNeedAccess, "M40", kAttribute, suite::kWarn,
-              {"kernel.fault_swallowed:kernel=copy"}) {
+PROCTOR_CHECK(VirtualMemory, ReadsNeedReadAccess, "M40", kAttribute, suite::kWarn,
+              {"kernel.hide_out_of_bounds_access:kernel=copy"}) {
   need_page_faults();
   expect_enforced("read", std::span(kAccesses).subspan(1));
 }
@@ -616,7 +616,7 @@ constexpr PartCase kPartCases[] = {{0, "first", "write", false}, {0, "last", "re
 
 }  // namespace
 
-PROCTOR_CHECK(Virtual, AccessIsOfThePartMeant, "M40", kAttribute, suite::kWarn, {"alloc.access_unenforced"}) {
+PROCTOR_CHECK(VirtualMemory, PartialAccessAttributeIsEnforced, "M40", kAttribute, suite::kWarn, {"alloc.allow_write_to_readonly"}) {
   need_page_faults();
   for (const PartCase& part : kPartCases) {
     step(std::string("given a kernel that would ") + part.how + " the " + part.place +
@@ -631,9 +631,9 @@ PROCTOR_CHECK(Virtual, AccessIsOfThePartMeant, "M40", kAttribute, suite::kWarn, 
 }
 
 // A driver may notice it later, and some calls need no device: no latch.
-PROCTOR_CHECK(Virtual, LostDeviceSaysSoInEveryCall, "M55",
+PROCTOR_CHECK(LostDevice, EveryCallReturnsDeviceLost, "M55",
               "Level Zero specification, ZE_RESULT_ERROR_DEVICE_LOST of each function", suite::kWarn,
-              {"state.lost_unnoticed"}) {
+              {"state.report_lost_device_healthy"}) {
   step("given a process that has lost its device");
   suite::Helper loser("lose_device", {});
   const auto answer = access_of(loser);
@@ -648,7 +648,7 @@ PROCTOR_CHECK(Virtual, LostDeviceSaysSoInEveryCall, "M55",
 }
 
 // A second map or free is refused. The specification does not cover a second unmap.
-PROCTOR_CHECK(Virtual, WhatHasEndedIsRefused, "M40", kVirtual, suite::kWarn, {"error.swallowed"}) {
+PROCTOR_CHECK(VirtualMemory, RepeatedMapOrFreeIsRejected, "M40", kVirtual, suite::kWarn, {"error.swallowed"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
   const Physical physical(context, page);
@@ -668,7 +668,7 @@ PROCTOR_CHECK(Virtual, WhatHasEndedIsRefused, "M40", kVirtual, suite::kWarn, {"e
                                        ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE));
 }
 
-PROCTOR_CHECK(Virtual, UnmappedMemoryKeepsItsBytes, "M40", kVirtual, kGate,
+PROCTOR_CHECK(PhysicalMemory, UnmapKeepsContents, "M40", kVirtual, kGate,
               {"memory.corrupt_copy:at=17,times=1", "copy.skip"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
@@ -735,7 +735,7 @@ class Reserved {
 
 // Every edge of the three ranges that a mapping has to fit in: the reservation, the physical memory, and what is free between
 // other mappings. The specification does not cover an unmap of more than is mapped.
-PROCTOR_CHECK(Virtual, MappingsFitToTheirEdges, "M40", kVirtual, suite::kWarn, {"error.swallowed"}) {
+PROCTOR_CHECK(VirtualMemory, MappingBeyondBoundsIsRejected, "M40", kVirtual, suite::kWarn, {"error.swallowed"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
   Reserved range(context, 4 * page);
@@ -772,7 +772,7 @@ PROCTOR_CHECK(Virtual, MappingsFitToTheirEdges, "M40", kVirtual, suite::kWarn, {
 }
 
 // What is refused, and by which code, no sentence says: no gate.
-PROCTOR_CHECK(Virtual, NeighboursDoNotHoldEachOther, "M40", kVirtual, suite::kWarn, {"error.swallowed"}) {
+PROCTOR_CHECK(VirtualMemory, AdjacentReservationsAreIndependent, "M40", kVirtual, suite::kWarn, {"error.swallowed"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
   const Physical physical(context, page);
@@ -798,9 +798,9 @@ PROCTOR_CHECK(Virtual, NeighboursDoNotHoldEachOther, "M40", kVirtual, suite::kWa
 
 // Physical memory is what takes memory, at its first use at the latest; where it is mapped does not matter. On hardware there
 // is slack, and the driver may return freed memory of an earlier check: no check runs before this one.
-PROCTOR_CHECK(Virtual, PhysicalMemoryIsCountedOnce, "M17",
+PROCTOR_CHECK(PhysicalMemory, MemoryIsCountedOnce, "M17",
               "Level Zero specification, zePhysicalMemCreate, zesMemoryGetState", kGate,
-              .faults = {"sysman.memory_lie", "alloc.leak_on_free"}, .alone = true) {
+              .faults = {"sysman.freeze_free_memory", "alloc.leak_on_free"}, .alone = true) {
   const auto context = leased();
   const std::size_t page = page_size(context);
   need_memory(context.device(), kHeld);
@@ -836,7 +836,7 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryIsCountedOnce, "M17",
 }
 
 // A driver may reuse freed memory, which does not count as free: no check runs before this one.
-PROCTOR_CHECK(Virtual, PhysicalMemoryEndsWithTheDevice, "M06",
+PROCTOR_CHECK(PhysicalMemory, CreationFailsBeyondDeviceMemory, "M06",
               "Level Zero specification, zePhysicalMemCreate", suite::kWarn,
               .faults = {"alloc.capacity_ignored"}, .alone = true) {
   const auto context = leased();
@@ -866,7 +866,7 @@ PROCTOR_CHECK(Virtual, PhysicalMemoryEndsWithTheDevice, "M06",
 }
 
 // Memory of the host, mapped at an address of the device. Newer than the interface's version 1.4.
-PROCTOR_CHECK(Virtual, HostMemoryIsMappedForBoth, "M40",
+PROCTOR_CHECK(VirtualMemory, HostAndDeviceShareHostMemory, "M40",
               "Level Zero specification, ze_physical_mem_flag_t: ALLOCATE_ON_HOST", suite::kWarn,
               {"memory.corrupt_copy:at=17,times=1", "copy.skip"}) {
   const auto context = leased();
@@ -913,8 +913,8 @@ PROCTOR_CHECK(Virtual, HostMemoryIsMappedForBoth, "M40",
 
 // "The implementation of this function may immediately free all Host and Device allocations associated with this context."
 // A driver that frees some of them frees all, and none of another context. If a driver frees none, the check is skipped.
-PROCTOR_CHECK(Accounting, TheEndOfAContextGivesAllBack, "M17", "Level Zero specification, zeContextDestroy",
-              suite::kWarn, {"alloc.leak_on_free", "sysman.memory_lie"}) {
+PROCTOR_CHECK(Context, DestroyReleasesAllMemory, "M17", "Level Zero specification, zeContextDestroy",
+              suite::kWarn, {"alloc.leak_on_free", "sysman.freeze_free_memory"}) {
   const auto own = leased();
   const Buffer counted = need_counted_memory(own);
   const std::size_t page = page_size(own);

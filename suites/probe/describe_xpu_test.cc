@@ -17,7 +17,7 @@ std::string found_in(const std::string& bytes, unsigned build) {
   return name;
 }
 
-TEST(ReleaseName, IsTheStringThatCarriesTheBuildNumber) {
+TEST(ReleaseName, FindsStringWithBuildNumber) {
   const std::string nul(1, '\0');
   EXPECT_EQ(found_in("ELF" + nul + "22.43.24595" + nul + "more", 24595), "22.43.24595");
   EXPECT_EQ(found_in("ELF" + nul + "26.27.38646.4" + nul, 38646), "26.27.38646");
@@ -25,7 +25,7 @@ TEST(ReleaseName, IsTheStringThatCarriesTheBuildNumber) {
   EXPECT_EQ(found_in("ELF" + nul + "26.27.039122" + nul, 39122), "26.27.39122");
 }
 
-TEST(ReleaseName, NothingElseIsTakenForOne) {
+TEST(ReleaseName, IgnoresOtherStrings) {
   const std::string nul(1, '\0');
   EXPECT_EQ(found_in("ELF" + nul + "22.43.24595" + nul, 24596), "");
   EXPECT_EQ(found_in("ELF" + nul + "22.43.245951" + nul, 24595), "");

@@ -67,7 +67,7 @@ void examine(const Machine& machine, const std::string& state) {
 
 class XpuDevices : public testing::TestWithParam<Machine> {};
 
-TEST_P(XpuDevices, AreReadThroughTheManagementInterface) {
+TEST_P(XpuDevices, AreReadThroughSysman) {
   const TempDir state;
   // Level Zero reads the environment once in a process.
   EXPECT_EXIT(
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 using testing::HasSubstr;
 
-TEST(RateBetween, IsOfTwoCountersThatWentForward) {
+TEST(RateBetween, RequiresTwoIncreasingCounters) {
   std::string why;
   EXPECT_EQ(rate_between(Counter{100, 10}, Counter{150, 110}, why), 0.5);
   EXPECT_FALSE(rate_between(std::nullopt, Counter{150, 110}, why));

@@ -56,8 +56,8 @@ void at_each_tile(
 
 }  // namespace
 
-PROCTOR_CHECK(Enumerate, TwiceGivesTheSameHandles, "V25", kDeviceGet, kGate,
-              .faults = {"visibility.handle_changes", "visibility.count_changes"}) {
+PROCTOR_CHECK(Enumeration, RepeatedEnumerationGivesSameHandles, "V25", kDeviceGet, kGate,
+              .faults = {"visibility.reorder_every_second_list", "visibility.shorten_every_second_list"}) {
   control();
   step("given a process that lists its devices twice");
   const auto answer = query_child({"twice"});
@@ -67,8 +67,8 @@ PROCTOR_CHECK(Enumerate, TwiceGivesTheSameHandles, "V25", kDeviceGet, kGate,
               to_json(record(answer, "again")).dump());
 }
 
-PROCTOR_CHECK(Enumerate, TooLargeCountIsTrimmed, "V26", kDeviceGet, kGate,
-              .faults = {"visibility.count_not_trimmed"}) {
+PROCTOR_CHECK(Enumeration, TooLargeCountIsTrimmed, "V26", kDeviceGet, kGate,
+              .faults = {"visibility.keep_oversized_count"}) {
   control();
   step("given room for four devices more than there are");
   const auto over = query_child({"counts"}).at("over");
@@ -82,8 +82,8 @@ PROCTOR_CHECK(Enumerate, TooLargeCountIsTrimmed, "V26", kDeviceGet, kGate,
   }
 }
 
-PROCTOR_CHECK(Enumerate, TooSmallCountGivesTheFirst, "V26", kDeviceGet, kGate,
-              .faults = {"visibility.handle_changes"}) {
+PROCTOR_CHECK(Enumeration, TooSmallCountReturnsFirstDevice, "V26", kDeviceGet, kGate,
+              .faults = {"visibility.reorder_every_second_list"}) {
   control_with_devices(2);
   step("given room for one device");
   const auto under = query_child({"counts"}).at("under");
@@ -95,7 +95,7 @@ PROCTOR_CHECK(Enumerate, TooSmallCountGivesTheFirst, "V26", kDeviceGet, kGate,
 
 // Without the validation layer a driver may do anything with a null pointer (specification, Introduction,
 // "Error Handling"), so only the layer's answer can be asserted.
-PROCTOR_CHECK(Enumerate, NullCountIsRefused, "V27", kDeviceGet, kGate) {
+PROCTOR_CHECK(Enumeration, NullCountIsRejected, "V27", kDeviceGet, kGate) {
   control();
   step("given zeDeviceGet(driver, nullptr, nullptr) under the validation layer");
   const auto answer = query_child({"null-count"}, kValidation);
@@ -105,7 +105,7 @@ PROCTOR_CHECK(Enumerate, NullCountIsRefused, "V27", kDeviceGet, kGate) {
   expect_same("zeDeviceGet returns", "ZE_RESULT_ERROR_INVALID_NULL_POINTER", answer.at("result"));
 }
 
-PROCTOR_CHECK(Enumerate, UuidsAreUnique, "V31", "Level Zero specification, ze_device_uuid_t", kGate,
+PROCTOR_CHECK(DeviceUuid, UuidsAreUnique, "V31", "Level Zero specification, ze_device_uuid_t", kGate,
               .faults = {"visibility.wrong_uuid", "visibility.duplicate_device"}) {
   const auto seen = control_with_devices(2);
   try_uuids(seen.devices, [] {
@@ -118,7 +118,7 @@ PROCTOR_CHECK(Enumerate, UuidsAreUnique, "V31", "Level Zero specification, ze_de
   }
 }
 
-PROCTOR_CHECK(Enumerate, UuidsOfTilesAreUnique, "V31", "Level Zero specification, ze_device_uuid_t", kGate,
+PROCTOR_CHECK(DeviceUuid, TileUuidsAreUnique, "V31", "Level Zero specification, ze_device_uuid_t", kGate,
               .faults = {"visibility.wrong_uuid", "visibility.duplicate_device"}) {
   control_with_tiles(1, 2);
   step("given the devices and their sub-devices");
@@ -134,7 +134,7 @@ PROCTOR_CHECK(Enumerate, UuidsOfTilesAreUnique, "V31", "Level Zero specification
 }
 
 // A tile is the same thing whether it is listed as a part of its card or as a device.
-PROCTOR_CHECK(Enumerate, TilesAreTheSameInEveryHierarchy, "V31",
+PROCTOR_CHECK(DeviceUuid, TileUuidsMatchInEveryHierarchy, "V31",
               "Level Zero programming guide, Device Hierarchy; Level Zero specification, ze_device_uuid_t",
               kGate, .faults = {"visibility.uuid_changes"}) {
   at_each_tile([](const std::string& which, const DeviceRecord& tile, const DeviceRecord& device) {
@@ -142,7 +142,7 @@ PROCTOR_CHECK(Enumerate, TilesAreTheSameInEveryHierarchy, "V31",
   });
 }
 
-PROCTOR_CHECK(Enumerate, TilesAreAsLargeInEveryHierarchy, "V31", kTilesAreTheSame, kWarn,
+PROCTOR_CHECK(DeviceProperties, TilePropertiesMatchInEveryHierarchy, "V31", kTilesAreTheSame, kWarn,
               .faults = {"visibility.wrong_pci_address:dev=1"}) {
   at_each_tile([](const std::string& which, const DeviceRecord& tile, const DeviceRecord& device) {
     expect_same("PCI address of " + which, tile.pci, device.pci);
@@ -152,7 +152,7 @@ PROCTOR_CHECK(Enumerate, TilesAreAsLargeInEveryHierarchy, "V31", kTilesAreTheSam
   });
 }
 
-PROCTOR_CHECK(Enumerate, UuidsAgreeBetweenProcesses, "V31", "Level Zero specification, ze_device_uuid_t",
+PROCTOR_CHECK(DeviceUuid, UuidsMatchAcrossProcesses, "V31", "Level Zero specification, ze_device_uuid_t",
               kGate, .faults = {"visibility.uuid_changes"}) {
   step("given two processes under the same (no) mask");
   const auto first = control();
@@ -162,7 +162,7 @@ PROCTOR_CHECK(Enumerate, UuidsAgreeBetweenProcesses, "V31", "Level Zero specific
               joined(identities(second, IdentityKind::kUuid)));
 }
 
-PROCTOR_CHECK(Enumerate, EqualModelsHaveEqualProperties, "V32",
+PROCTOR_CHECK(DeviceProperties, EqualModelsHaveEqualProperties, "V32",
               "oneapi-src/level-zero-tests, test_device.cpp, DevicePropertiesTest", kWarn,
               .faults = {"visibility.name_empty:dev=1"}) {
   const auto seen = control_with_devices(2);
@@ -178,9 +178,9 @@ PROCTOR_CHECK(Enumerate, EqualModelsHaveEqualProperties, "V32",
   }
 }
 
-PROCTOR_CHECK(Enumerate, MaskDoesNotChangeProperties, "V33",
+PROCTOR_CHECK(DeviceProperties, MaskDoesNotChangeProperties, "V33",
               "Level Zero programming guide, Affinity Mask: it affects the number of handles", kGate,
-              .faults = {"visibility.property_lie"}) {
+              .faults = {"visibility.understate_properties_under_mask"}) {
   const auto unmasked = control();
   const bool identified = has_pci_identity(unmasked);
   for (std::size_t i = 0; i < unmasked.devices.size(); ++i) {
@@ -205,9 +205,9 @@ PROCTOR_CHECK(Enumerate, MaskDoesNotChangeProperties, "V33",
 }
 
 // A card of which one tile is left is that tile: it has no more than that one has.
-PROCTOR_CHECK(Enumerate, MaskOfATileLeavesItsProperties, "V33",
+PROCTOR_CHECK(DeviceProperties, TileMaskKeepsTileProperties, "V33",
               "Level Zero programming guide, Affinity Mask: the sub-device is reported as the device", kGate,
-              .faults = {"visibility.property_lie"}) {
+              .faults = {"visibility.understate_properties_under_mask"}) {
   const auto unmasked = control_with_tiles(1, 2);
   const auto tiles = record(query_child({"tiles"}), "tiles").devices;
   std::size_t at = 0;
@@ -227,9 +227,9 @@ PROCTOR_CHECK(Enumerate, MaskOfATileLeavesItsProperties, "V33",
 }
 
 // What a mask hides takes no name and no number from what it leaves. The specification numbers the tiles that are left.
-PROCTOR_CHECK(Enumerate, MaskDoesNotRenumberTiles, "V33",
+PROCTOR_CHECK(DeviceProperties, MaskDoesNotRenumberTiles, "V33",
               "intel/compute-runtime, execution_environment.cpp parseAffinityMask", kWarn,
-              .faults = {"visibility.property_lie", "visibility.mask_off_by_one"}) {
+              .faults = {"visibility.understate_properties_under_mask", "visibility.mask_off_by_one"}) {
   const auto composite = control_with_tiles(1, 2);
   require_hierarchy(composite);
   step("given the devices in COMBINED");
@@ -248,7 +248,7 @@ PROCTOR_CHECK(Enumerate, MaskDoesNotRenumberTiles, "V33",
   }
 }
 
-PROCTOR_CHECK(Enumerate, NoDriverIsUninitialized, "V43",
+PROCTOR_CHECK(Initialization, MissingDriverReturnsUninitialized, "V43",
               "oneapi-src/level-zero, README: ZE_ENABLE_ALT_DRIVERS", kGate) {
   control();
   step("given a loader that is configured to use a driver that does not exist");
@@ -258,8 +258,8 @@ PROCTOR_CHECK(Enumerate, NoDriverIsUninitialized, "V43",
   expect_true(seen.devices.empty(), "no device is visible");
 }
 
-PROCTOR_CHECK(Enumerate, DeviceReachesItself, "V47", "Level Zero specification, zeDeviceCanAccessPeer", kGate,
-              .faults = {"visibility.peer_lie"}) {
+PROCTOR_CHECK(PeerAccess, DeviceCanAccessSelf, "V47", "Level Zero specification, zeDeviceCanAccessPeer", kGate,
+              .faults = {"visibility.invert_peer_access"}) {
   const auto seen = control();
   step("given zeDeviceCanAccessPeer for every pair of devices");
   const auto peers = query_child({"peers"}).at("peers");
@@ -278,7 +278,7 @@ PROCTOR_CHECK(Enumerate, DeviceReachesItself, "V47", "Level Zero specification, 
 }
 
 PROCTOR_CHECK(
-    Enumerate, VersionsAreTold, "V49",
+    DriverVersion, ApiAndDriverVersionsAreValid, "V49",
     "Level Zero specification, zeDriverGetApiVersion; Level Zero specification, ze_driver_properties_t: "
     "the version is not zero",
     kGate, .faults = {"visibility.version_zero"}) {
@@ -290,7 +290,7 @@ PROCTOR_CHECK(
 
 // One driver handle per product family, and ordinals of the mask count through all of
 // them (compute-runtime, Device::groupDevices).
-PROCTOR_CHECK(Enumerate, OrdinalsCountThroughAllDrivers, "V41", "intel/compute-runtime, Device::groupDevices",
+PROCTOR_CHECK(DeviceMask, OrdinalsCountAcrossDrivers, "V41", "intel/compute-runtime, Device::groupDevices",
               kWarn) {
   const auto unmasked = control_with_devices(2);
   if (unmasked.drivers < 2) suite::skip("needs:drivers>=2");

@@ -33,7 +33,7 @@ Enumeration under(const char* hierarchy) {
 
 }  // namespace
 
-PROCTOR_CHECK(Hierarchy, CountsFollowTheVariable, "V34", kHierarchySpec, kGate,
+PROCTOR_CHECK(Hierarchy, FlatAndCombinedListEveryTile, "V34", kHierarchySpec, kGate,
               .faults = {"visibility.wrong_subdevice_count", "visibility.hierarchy_ignored"}) {
   const auto composite = control();
   require_hierarchy(composite);
@@ -47,7 +47,7 @@ PROCTOR_CHECK(Hierarchy, CountsFollowTheVariable, "V34", kHierarchySpec, kGate,
   expect_same("devices in COMBINED", std::to_string(leaves(composite)), std::to_string(combined));
 }
 
-PROCTOR_CHECK(Hierarchy, FlatDevicesHaveNoRelatives, "V35", kHierarchySpec, kGate,
+PROCTOR_CHECK(Hierarchy, FlatDevicesLackRootAndTiles, "V35", kHierarchySpec, kGate,
               .faults = {"visibility.root_device_wrong"}) {
   const auto composite = control_with_tiles(1, 2);
   require_roots(composite);
@@ -58,14 +58,14 @@ PROCTOR_CHECK(Hierarchy, FlatDevicesHaveNoRelatives, "V35", kHierarchySpec, kGat
   }
 }
 
-PROCTOR_CHECK(Hierarchy, FlatDevicesAreNoSubDevices, "V35", kDriver, kWarn,
+PROCTOR_CHECK(Hierarchy, FlatDevicesLackSubdeviceFlag, "V35", kDriver, kWarn,
               .faults = {"visibility.subdevice_flag_wrong"}) {
   require_hierarchy(control_with_tiles(1, 2));
   for (const auto& device : under("FLAT").devices)
     expect_true(!device.is_sub_device, device.uuid + " is not flagged as a sub-device");
 }
 
-PROCTOR_CHECK(Hierarchy, CombinedTilesShareTheirRoot, "V36", kHierarchySpec, kGate,
+PROCTOR_CHECK(Hierarchy, CombinedTilesHaveCardAsRoot, "V36", kHierarchySpec, kGate,
               .faults = {"visibility.root_device_wrong"}) {
   const auto composite = control_with_tiles(1, 2);
   require_roots(composite);
@@ -84,8 +84,8 @@ PROCTOR_CHECK(Hierarchy, CombinedTilesShareTheirRoot, "V36", kHierarchySpec, kGa
 }
 
 // An entry of two levels names nothing where there is but one, whatever else the list names.
-PROCTOR_CHECK(Hierarchy, FlatIgnoresTileEntries, "V37", kDriver, kWarn,
-              .faults = {"visibility.mask_ends_early"}) {
+PROCTOR_CHECK(Hierarchy, FlatAndCombinedIgnoreTileEntries, "V37", kDriver, kWarn,
+              .faults = {"visibility.end_mask_at_invalid_entry"}) {
   require_hierarchy(control_with_tiles(1, 2));
   for (const char* hierarchy : {"FLAT", "COMBINED"}) {
     const auto selected_by = [&](const std::string& mask) {
@@ -104,7 +104,7 @@ PROCTOR_CHECK(Hierarchy, FlatIgnoresTileEntries, "V37", kDriver, kWarn,
 }
 
 // Every set of up to four leaves: by identity, in the order of the machine.
-PROCTOR_CHECK(Hierarchy, FlatMaskSelectsLeaves, "V03", kHierarchySpec, kGate,
+PROCTOR_CHECK(Hierarchy, FlatOrdinalsSelectMatchingTiles, "V03", kHierarchySpec, kGate,
               .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
   const auto composite = control_with_tiles(1, 2);
   require_hierarchy(composite);
@@ -124,7 +124,7 @@ PROCTOR_CHECK(Hierarchy, FlatMaskSelectsLeaves, "V03", kHierarchySpec, kGate,
   }
 }
 
-PROCTOR_CHECK(Hierarchy, UnknownValueIsTheDefault, "V39", kDriver, kWarn,
+PROCTOR_CHECK(Hierarchy, UnknownValueUsesDefault, "V39", kDriver, kWarn,
               .faults = {"visibility.uuid_changes"}) {
   require_hierarchy(control());
   step("given no hierarchy variable");
@@ -138,7 +138,7 @@ PROCTOR_CHECK(Hierarchy, UnknownValueIsTheDefault, "V39", kDriver, kWarn,
 
 // The specification marks COMPOSITE as the default, Intel's driver takes FLAT on the Data Center GPU Max:
 // recorded, and it must be one of the three.
-PROCTOR_CHECK(Hierarchy, DefaultIsOneOfThree, "V40", kDriver, kInfo, .faults = {"visibility.uuid_changes"}) {
+PROCTOR_CHECK(Hierarchy, DefaultIsKnownHierarchy, "V40", kDriver, kInfo, .faults = {"visibility.uuid_changes"}) {
   const auto composite = control_with_tiles(1, 2);
   require_hierarchy(composite);
   const auto by_default = to_json(enumerate({{kHierarchy, std::nullopt}})).dump();
@@ -179,7 +179,7 @@ nlohmann::json sysman_under(const Variables& variables, const std::vector<std::s
 
 }  // namespace
 
-PROCTOR_CHECK(Identity, PciOrderIsAscending, "V18", kOrder, kGate,
+PROCTOR_CHECK(DeviceOrder, PciIdOrderIsAscending, "V18", kOrder, kGate,
               .faults = {"visibility.pci_order_ignored"}) {
   const auto unmasked = control_with_devices(2);
   require_pci(unmasked);
@@ -192,7 +192,7 @@ PROCTOR_CHECK(Identity, PciOrderIsAscending, "V18", kOrder, kGate,
   expect_true(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), "no address is listed twice");
 }
 
-PROCTOR_CHECK(Identity, MaskFollowsTheOrderVariable, "V19", kOrder, kWarn,
+PROCTOR_CHECK(DeviceOrder, MaskOrdinalsFollowOrderVariable, "V19", kOrder, kWarn,
               .faults = {"visibility.mask_off_by_one"}) {
   const auto unmasked = control_with_devices(2);
   require_pci(unmasked);
@@ -207,7 +207,7 @@ PROCTOR_CHECK(Identity, MaskFollowsTheOrderVariable, "V19", kOrder, kWarn,
   }
 }
 
-PROCTOR_CHECK(Identity, PciAddressesAreDistinctAndStable, "V30",
+PROCTOR_CHECK(PciAddress, AddressesAreUniqueAndStable, "V30",
               "Level Zero specification, PCI Properties extension", kGate,
               .faults = {"visibility.wrong_pci_address:dev=0", "visibility.uuid_changes"}) {
   step("given no mask");
@@ -225,8 +225,8 @@ PROCTOR_CHECK(Identity, PciAddressesAreDistinctAndStable, "V30",
   }
 }
 
-PROCTOR_CHECK(Identity, ManagementIgnoresTheMask, "V23", kSysman, kGate,
-              .faults = {"sysman.masked_by_affinity", "sysman.order"}, .needs = {child::kManagementNeed}) {
+PROCTOR_CHECK(Sysman, ListIgnoresMaskHierarchyAndOrder, "V23", kSysman, kGate,
+              .faults = {"sysman.masked_by_affinity", "sysman.reverse_device_order"}, .needs = {child::kManagementNeed}) {
   control_with_devices(2);
   step("given the management interface without a mask");
   const auto whole = sysman_under({}).at("devices");
@@ -239,7 +239,7 @@ PROCTOR_CHECK(Identity, ManagementIgnoresTheMask, "V23", kSysman, kGate,
               sysman_under(kInPciOrder).at("devices").dump());
 }
 
-PROCTOR_CHECK(Identity, EveryDeviceHasOneManagementTwin, "V24", kSysman, kGate,
+PROCTOR_CHECK(Sysman, EachDeviceIsListedOnce, "V24", kSysman, kGate,
               .faults = {"sysman.wrong_pci_address", "sysman.wrong_uuid"},
               .needs = {child::kManagementNeed}) {
   step("given the devices of both interfaces");
@@ -255,7 +255,7 @@ PROCTOR_CHECK(Identity, EveryDeviceHasOneManagementTwin, "V24", kSysman, kGate,
   }
 }
 
-PROCTOR_CHECK(Identity, ManagementKnowsEachTile, "V70",
+PROCTOR_CHECK(Sysman, UuidsFindCardsAndTiles, "V70",
               "Level Zero specification, zesDriverGetDeviceByUuidExp; zes_device_properties_t numSubdevices",
               kWarn, .faults = {"sysman.wrong_uuid"}, .needs = {child::kManagementNeed}) {
   const auto answer = query_child({"tiles"});

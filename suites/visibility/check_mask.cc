@@ -34,7 +34,7 @@ std::string shape_of(const std::vector<std::vector<std::uint32_t>>& tiles) {
 
 }  // namespace
 
-PROCTOR_CHECK(Mask, UnsetShowsEveryDevice, "V01", kSpec, kGate,
+PROCTOR_CHECK(DeviceMask, UnsetMaskShowsEveryDevice, "V01", kSpec, kGate,
               .faults = {"visibility.wrong_subdevice_count", "visibility.missing_device",
                          "visibility.subdevice_id_wrong", "visibility.init_fail", "host.crash"}) {
   step("given no mask, enumerate");
@@ -55,7 +55,7 @@ PROCTOR_CHECK(Mask, UnsetShowsEveryDevice, "V01", kSpec, kGate,
               std::to_string(sysman["devices"].size()), std::to_string(seen.devices.size()));
 }
 
-PROCTOR_CHECK(Mask, EmptyShowsEveryDevice, "V02", kParser, kWarn, .faults = {"visibility.uuid_changes"}) {
+PROCTOR_CHECK(DeviceMask, EmptyMaskShowsEveryDevice, "V02", kParser, kWarn, .faults = {"visibility.uuid_changes"}) {
   const auto unmasked = control();
   step("given the empty mask, which hides everything on CUDA");
   const auto seen = enumerate({{kMask, ""}});
@@ -63,7 +63,7 @@ PROCTOR_CHECK(Mask, EmptyShowsEveryDevice, "V02", kParser, kWarn, .faults = {"vi
   expect_same("the record under the empty mask", to_json(unmasked).dump(), to_json(seen).dump());
 }
 
-PROCTOR_CHECK(Mask, OrdinalSelectsThatDevice, "V03", kSpec, kGate,
+PROCTOR_CHECK(DeviceMask, OrdinalSelectsMatchingDevice, "V03", kSpec, kGate,
               .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
   const auto unmasked = control_with_devices(2);
   const auto kind = required_identity(unmasked);
@@ -76,8 +76,8 @@ PROCTOR_CHECK(Mask, OrdinalSelectsThatDevice, "V03", kSpec, kGate,
   }
 }
 
-PROCTOR_CHECK(Mask, ListOrderDoesNotReorderDevices, "V05", kSpec, kGate,
-              .faults = {"visibility.mask_order_lost"}) {
+PROCTOR_CHECK(DeviceMask, ListOrderDoesNotReorderDevices, "V05", kSpec, kGate,
+              .faults = {"visibility.use_wrong_mask_order"}) {
   const auto unmasked = control_with_devices(2);
   const auto kind = required_identity(unmasked);
   step("given a list from the last card to the first");
@@ -90,8 +90,8 @@ PROCTOR_CHECK(Mask, ListOrderDoesNotReorderDevices, "V05", kSpec, kGate,
 }
 
 // Tells the cards apart by their shape, so it needs no identity: card 1 keeps one tile, card 0 keeps all.
-PROCTOR_CHECK(Mask, ListOrderDoesNotReorderTiles, "V05", kSpec, kGate,
-              .faults = {"visibility.mask_order_lost"}) {
+PROCTOR_CHECK(DeviceMask, ListOrderDoesNotReorderTiles, "V05", kSpec, kGate,
+              .faults = {"visibility.use_wrong_mask_order"}) {
   const auto unmasked = control_with_tiles(2, 2);
   step("given mask 1.0,0: a tile of card 1 named before card 0");
   const auto seen = enumerate({{kMask, "1.0,0"}});
@@ -100,7 +100,7 @@ PROCTOR_CHECK(Mask, ListOrderDoesNotReorderTiles, "V05", kSpec, kGate,
   expect_same("mask 1.0,0 selects", expected_text(expected, unmasked, IdentityKind::kNone), shape(seen));
 }
 
-PROCTOR_CHECK(Mask, PrefixListSelectsThatMany, "V06", "ROCm/hip-tests, hipGetDeviceCountMproc, as identities",
+PROCTOR_CHECK(DeviceMask, FirstOrdinalsSelectFirstDevices, "V06", "ROCm/hip-tests, hipGetDeviceCountMproc, as identities",
               kWarn, .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
   const auto unmasked = control();
   const auto kind = identity_kind(unmasked);
@@ -114,7 +114,7 @@ PROCTOR_CHECK(Mask, PrefixListSelectsThatMany, "V06", "ROCm/hip-tests, hipGetDev
   }
 }
 
-PROCTOR_CHECK(Mask, InvalidEntryIsSkipped, "V08", kParser, kWarn, .faults = {"visibility.mask_ends_early"}) {
+PROCTOR_CHECK(DeviceMask, InvalidEntryIsSkipped, "V08", kParser, kWarn, .faults = {"visibility.end_mask_at_invalid_entry"}) {
   control_with_devices(2);
   step("given mask 0,1");
   const auto clean = enumerate({{kMask, "0,1"}});
@@ -126,8 +126,8 @@ PROCTOR_CHECK(Mask, InvalidEntryIsSkipped, "V08", kParser, kWarn, .faults = {"vi
   }
 }
 
-PROCTOR_CHECK(Mask, FirstOutOfRangeSelectsNothing, "V09", kParser, kWarn,
-              .faults = {"visibility.nothing_means_all"}) {
+PROCTOR_CHECK(DeviceMask, OrdinalPastEndSelectsNothing, "V09", kParser, kWarn,
+              .faults = {"visibility.show_all_on_empty_selection"}) {
   const auto unmasked = control();
   const auto past_the_end = std::to_string(unmasked.devices.size());
   step("given mask " + past_the_end + ", the first ordinal that does not exist");
@@ -137,8 +137,8 @@ PROCTOR_CHECK(Mask, FirstOutOfRangeSelectsNothing, "V09", kParser, kWarn,
               shape(seen));
 }
 
-PROCTOR_CHECK(Mask, DuplicatesSelectOnce, "V10", kParser, kWarn,
-              .faults = {"visibility.repeated_entry_twice"}) {
+PROCTOR_CHECK(DeviceMask, DuplicateEntrySelectsDeviceOnce, "V10", kParser, kWarn,
+              .faults = {"visibility.list_repeated_device_twice"}) {
   const auto unmasked = control();
   const auto kind = identity_kind(unmasked);
   for (const char* doubled : {"0,0", "0,0,0", "0.0,0.0"}) {
@@ -149,7 +149,7 @@ PROCTOR_CHECK(Mask, DuplicatesSelectOnce, "V10", kParser, kWarn,
   }
 }
 
-PROCTOR_CHECK(Mask, BlanksAreIgnored, "V11", kParser, kWarn, .faults = {"visibility.uuid_changes"}) {
+PROCTOR_CHECK(DeviceMask, BlanksAreIgnored, "V11", kParser, kWarn, .faults = {"visibility.uuid_changes"}) {
   control_with_devices(2);
   step("given mask 0,1");
   const auto clean = enumerate({{kMask, "0,1"}});
@@ -162,7 +162,7 @@ PROCTOR_CHECK(Mask, BlanksAreIgnored, "V11", kParser, kWarn, .faults = {"visibil
 }
 
 // By the tiles' own numbers. The specification numbers those that are left from 0.
-PROCTOR_CHECK(Mask, TileEntriesSelectTiles, "V38", kParser, kWarn,
+PROCTOR_CHECK(DeviceMask, TileEntriesSelectMatchingTiles, "V38", kParser, kWarn,
               .faults = {"visibility.tile_mask_ignored"}) {
   const auto unmasked = control_with_tiles(1, 2);
   const auto kind = identity_kind(unmasked);
@@ -183,7 +183,7 @@ PROCTOR_CHECK(Mask, TileEntriesSelectTiles, "V38", kParser, kWarn,
   }
 }
 
-PROCTOR_CHECK(Mask, HiddenDevicesComeBack, "V42", kSpec, kGate,
+PROCTOR_CHECK(DeviceMask, LaterProcessSeesHiddenDevices, "V42", kSpec, kGate,
               .faults = {"visibility.uuid_changes", "visibility.ignore_mask"}) {
   const auto before = control_with_devices(2);
   step("given a child whose mask hides all devices but the first");
@@ -246,7 +246,7 @@ class MaskRowCheck final : public suite::Check {
 
 [[maybe_unused]] const bool kAdded = [] {
   for (const MaskRow& row : mask_rows()) {
-    suite::add_check({"MaskRow", row.name, row.rule, row.source, row.severity, __FILE__, __LINE__,
+    suite::add_check({"AffinityMask", row.name, row.rule, row.source, row.severity, __FILE__, __LINE__,
                       suite::CheckTraits{.faults = {row.fault}}},
                      [&row] { return new MaskRowCheck(row); });
   }
@@ -270,9 +270,9 @@ std::string text(const Enumeration& seen) { return to_json(seen).dump(); }
 }  // namespace
 
 // The specification lets a process initialize again with other variables; Intel's driver reads them once.
-PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20",
+PROCTOR_CHECK(Process, MaskAfterInitHasNoEffect, "V20",
               "measured: the driver reads the variable at its load", kWarn,
-              .faults = {"visibility.late_environment"}) {
+              .faults = {"visibility.reread_environment_after_init"}) {
   control_with_devices(2);
   step("given a process that enumerates, sets ZE_AFFINITY_MASK=0 and initializes again");
   const auto answer = query_child({"setenv-after-init", kMask, "0"});
@@ -281,9 +281,9 @@ PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20",
               text(record(answer, "again")));
 }
 
-PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21",
+PROCTOR_CHECK(Process, MaskBeforeInitTakesEffect, "V21",
               "Level Zero specification, zeInit: environment variables", kGate,
-              .faults = {"visibility.early_environment", "visibility.ignore_mask"}) {
+              .faults = {"visibility.read_mask_at_process_start", "visibility.ignore_mask"}) {
   const auto unmasked = control_with_devices(2);
   step("given a process that was started with mask 0");
   const auto started_with = enumerate({{kMask, "0"}});
@@ -295,7 +295,7 @@ PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21",
               "the process sees fewer devices than the machine has");
 }
 
-PROCTOR_CHECK(Process, GrandchildInheritsTheMask, "V22",
+PROCTOR_CHECK(Process, GrandchildInheritsMask, "V22",
               "Level Zero programming guide, Environment Variables", kGate,
               .faults = {"visibility.uuid_changes", "visibility.ignore_mask"}) {
   const auto unmasked = control_with_devices(2);

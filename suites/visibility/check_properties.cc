@@ -70,7 +70,7 @@ void need_answers_of_the_driver() {
 
 // Asked twice, with other bytes in the structures before: what differs was never written. Intel's driver leaves half of a
 // UUID alone, and tells no PCI address without hardware.
-PROCTOR_CHECK(Properties, AreWrittenWhole, "V54",
+PROCTOR_CHECK(DeviceProperties, EveryMemberIsWritten, "V54",
               "Level Zero specification, members marked [out] of each structure", kWarn,
               .faults = {"visibility.name_empty:times=1"}) {
   control();
@@ -184,7 +184,7 @@ void judge_pci(const json& pci) {
 }  // namespace
 
 PROCTOR_CHECK(
-    Properties, FitTogether, "V54",
+    DeviceProperties, ValuesAreConsistent, "V54",
     "Level Zero specification, members of ze_device_properties_t and of each structure of properties", kWarn,
     .faults = {"visibility.name_empty"}) {
   each_device([](const json& device) {
@@ -196,7 +196,7 @@ PROCTOR_CHECK(
 }
 
 // The old structure tells the nanoseconds of a tick, the new one the ticks of a second.
-PROCTOR_CHECK(Properties, TimerIsTheSameInBothUnits, "V54",
+PROCTOR_CHECK(DeviceProperties, TimerResolutionMatchesInBothUnits, "V54",
               "Level Zero specification, ze_device_properties_t: timerResolution", kGate,
               .faults = {"visibility.name_empty:times=1"}) {
   each_device([](const json& device) {
@@ -214,7 +214,7 @@ PROCTOR_CHECK(Properties, TimerIsTheSameInBothUnits, "V54",
 }
 
 // Cards that are made of tiles have what their tiles have.
-PROCTOR_CHECK(Properties, CardsAreWhatTheirTilesAre, "V54", "Level Zero programming guide, Device Hierarchy",
+PROCTOR_CHECK(DeviceProperties, CardAndTilePropertiesAgree, "V54", "Level Zero programming guide, Device Hierarchy",
               kWarn, .faults = {"visibility.subdevice_flag_wrong"}) {
   control_with_tiles(1, 2);
   step("given cards and their tiles");
@@ -245,9 +245,9 @@ PROCTOR_CHECK(Properties, CardsAreWhatTheirTilesAre, "V54", "Level Zero programm
   }
 }
 
-PROCTOR_CHECK(Properties, PeersAreThoseThatAreReached, "V47",
+PROCTOR_CHECK(PeerAccess, AccessFlagMatchesCanAccessPeer, "V47",
               "Level Zero specification, ze_device_p2p_property_flag_t", kWarn,
-              .faults = {"visibility.peer_lie:api=zeDeviceGetP2PProperties"}) {
+              .faults = {"visibility.invert_peer_access:api=zeDeviceGetP2PProperties"}) {
   control();
   step("given the properties of every pair of devices");
   const auto answers = query_child({"properties"}).at("answers").at(0);
@@ -262,7 +262,7 @@ PROCTOR_CHECK(Properties, PeersAreThoseThatAreReached, "V47",
   }
 }
 
-PROCTOR_CHECK(Properties, ExtensionsAreNamedOnce, "V49",
+PROCTOR_CHECK(DriverExtension, EachExtensionIsListedOnce, "V49",
               "Level Zero specification, ze_driver_extension_properties_t", kWarn,
               .faults = {"visibility.version_zero"}) {
   control();
@@ -289,9 +289,9 @@ PROCTOR_CHECK(Properties, ExtensionsAreNamedOnce, "V49",
   }
 }
 
-PROCTOR_CHECK(Enumerate, EveryListKeepsTheRuleOfTwoCalls, "V26",
+PROCTOR_CHECK(Enumeration, EveryListFunctionHonorsCount, "V26",
               "Level Zero specification, parameters pCount of each function that lists", kWarn,
-              .faults = {"visibility.count_not_trimmed"}) {
+              .faults = {"visibility.keep_oversized_count"}) {
   need_answers_of_the_driver();
   control();
   step("given room for none, too few, just enough and too many");
@@ -303,7 +303,7 @@ PROCTOR_CHECK(Enumerate, EveryListKeepsTheRuleOfTwoCalls, "V26",
   }
 }
 
-PROCTOR_CHECK(Enumerate, TablesEndWhereTheirVersionDoes, "V55",
+PROCTOR_CHECK(DdiTable, EntriesMatchRequestedVersion, "V55",
               "oneapi-src/level-zero, ze_ddi.h: a table grows at its end, from version to version", kWarn,
               .faults = {"visibility.version_zero"}) {
   need_answers_of_the_driver();
@@ -333,7 +333,7 @@ PROCTOR_CHECK(Enumerate, TablesEndWhereTheirVersionDoes, "V55",
 }
 
 PROCTOR_CHECK(
-    Enumerate, NewerFunctionsAgreeWithTheOld, "V55",
+    DdiTable, NewerFunctionsMatchOlderFunctions, "V55",
     "Level Zero specification, zeInitDrivers; zeDeviceGetRootDevice; zeDriverGetLastErrorDescription", kWarn,
     .faults = {"visibility.root_device_wrong"}) {
   control();
@@ -365,7 +365,7 @@ PROCTOR_CHECK(
 }
 
 // Types of drivers of GPUs: a process that wants none gets none.
-PROCTOR_CHECK(Enumerate, InitFlagsChooseTheirDrivers, "V43", "Level Zero specification, ze_init_flag_t",
+PROCTOR_CHECK(Initialization, InitFlagsSelectDriverTypes, "V43", "Level Zero specification, ze_init_flag_t",
               kWarn, .faults = {"visibility.uuid_changes"}) {
   const auto unmasked = control();
   step("given zeInit(ZE_INIT_FLAG_GPU_ONLY)");

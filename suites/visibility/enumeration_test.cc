@@ -27,9 +27,9 @@ Enumeration sample() {
   return seen;
 }
 
-TEST(Enumeration, SurvivesTheWayThroughJson) { EXPECT_EQ(parse_enumeration(to_json(sample())), sample()); }
+TEST(Enumeration, SurvivesJsonRoundTrip) { EXPECT_EQ(parse_enumeration(to_json(sample())), sample()); }
 
-TEST(Enumeration, EveryFieldOfADeviceCounts) {
+TEST(Enumeration, ComparesEveryFieldOfDevice) {
   // A record that lost a field on its way would compare equal and hide a defect.
   const nlohmann::json whole = to_json(sample());
   for (const auto& [key, value] : whole.at("devices").at(0).items()) {
@@ -50,7 +50,7 @@ TEST(Enumeration, EveryFieldOfADeviceCounts) {
   }
 }
 
-TEST(Enumeration, OtherDocumentsAreNoRecord) {
+TEST(Enumeration, RejectsInvalidDocuments) {
   for (const char* text : {"null", "[]", "{}", R"({"init":7})"}) {
     EXPECT_EQ(parse_enumeration(nlohmann::json::parse(text)), std::nullopt) << text;
   }

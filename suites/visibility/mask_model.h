@@ -45,7 +45,7 @@ std::vector<std::vector<std::uint32_t>> tiles_of(const Enumeration& control);
 std::optional<std::vector<std::vector<std::uint32_t>>> tiles_of_topology(const char* topology);
 
 // Values of ZE_AFFINITY_MASK and what they select under ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE. Data only: each
-// row is one case MaskRow.NAME.
+// row is one case AffinityMask.NAME.
 struct MaskRow {
   const char* name;
   const char* value;    // nullptr: the variable is unset

@@ -32,7 +32,7 @@ Enumeration machine(const Tiles& tiles) {
   return seen;
 }
 
-TEST(SelectDevices, WholeCards) {
+TEST(SelectDevices, SelectsWholeCards) {
   EXPECT_THAT(select_devices("all", kTwoByTwo),
               ElementsAre(ExpectedDevice{0, {0, 1}}, ExpectedDevice{1, {0, 1}}));
   EXPECT_THAT(select_devices("none", kTwoByTwo), IsEmpty());
@@ -45,13 +45,13 @@ TEST(SelectDevices, OrderAndRepetitionDoNotMatter) {
   EXPECT_EQ(select_devices("0.1,0.0", kTwoByTwo), select_devices("0", kTwoByTwo));
 }
 
-TEST(SelectDevices, WhatDoesNotExistSelectsNothing) {
+TEST(SelectDevices, IgnoresNonexistentDevices) {
   EXPECT_THAT(select_devices("8", kTwoByTwo), IsEmpty());
   EXPECT_THAT(select_devices("1.9", kTwoByTwo), IsEmpty());
   EXPECT_THAT(select_devices("0,92,1.54", kTwoByTwo), ElementsAre(ExpectedDevice{0, {0, 1}}));
 }
 
-TEST(SelectDevices, ASingleTileIsADeviceWithoutTiles) {
+TEST(SelectDevices, SingleTileIsDeviceWithoutTiles) {
   EXPECT_THAT(select_devices("0.1", kTwoByTwo), ElementsAre(ExpectedDevice{0, {}}));
   EXPECT_THAT(select_devices("0.0", kTwoPlain), ElementsAre(ExpectedDevice{0, {}}));
 }
@@ -62,7 +62,7 @@ TEST(SelectDevices, TilesKeepTheirPhysicalIds) {
               ElementsAre(ExpectedDevice{0, {2, 3}}, ExpectedDevice{1, {0, 3}}));
 }
 
-TEST(SelectDevices, ATileThatSurvivesKeepsTheIdOfTheMachine) {
+TEST(SelectDevices, KeepsTileIdsOfHarvestedCard) {
   const Tiles harvested = {{1, 3}};
   EXPECT_THAT(select_devices("0", harvested), ElementsAre(ExpectedDevice{0, {1, 3}}));
 }
@@ -76,7 +76,7 @@ struct WrongRecord {
 
 class WrongRecords : public testing::TestWithParam<WrongRecord> {};
 
-TEST_P(WrongRecords, AreSeen) {
+TEST_P(WrongRecords, AreDetected) {
   const auto control = machine(kTwoByTwo);
   const auto expected = select_devices("0,1.0", kTwoByTwo);
   Enumeration seen = control;
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
                     [](Enumeration& seen) { std::swap(seen.devices[0].pci, seen.devices[1].pci); }, true}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST(Texts, NothingSelectedIsAnInitializationThatFails) {
+TEST(Texts, EmptySelectionMeansUninitializedError) {
   const auto control = machine(kTwoByTwo);
   EXPECT_EQ(expected_text({}, control, IdentityKind::kNone), "ZE_RESULT_ERROR_UNINITIALIZED");
   Enumeration seen;
@@ -130,7 +130,7 @@ TEST(Texts, NothingSelectedIsAnInitializationThatFails) {
   EXPECT_NE(expected_text({}, control, IdentityKind::kNone), seen_text(seen, IdentityKind::kNone));
 }
 
-TEST(TilesOfTopology, AreThoseOfTheIntelCards) {
+TEST(TilesOfTopology, AreParsedForIntelCards) {
   EXPECT_EQ(tiles_of_topology("xpu:2x2"), (Tiles{{0, 1}, {0, 1}}));
   EXPECT_EQ(tiles_of_topology("xpu:1x1,cuda:4"), (Tiles{{}}));
   for (const char* other : {"cuda:4", "xpu:1x2+2x1", "xpu:2", "xpu:1x2x", "[[xpu]]"})

@@ -23,9 +23,10 @@ def natural(rule):
 
 
 def check_of(case):
-    """Copy.IsByteExact, of all parameters; the rows of a table of masks are one."""
+    """Copy.DestinationHasSourceBytes, of all parameters; the rows of a table of masks are one."""
     name = case["name"].split("/")[0]
-    return "MaskRow" if name.startswith("MaskRow.") else name
+    group = name.split(".")[0]
+    return group if group in ("AffinityMask", "VisibleDevices") else name
 
 
 def row(rule, sentence, cases):

@@ -29,7 +29,7 @@ std::string written(std::string_view text) {
 }
 
 // What names and messages of others may hold; our own colours pass.
-TEST(ConsoleOutput, HiddenControlsAreVisible) {
+TEST(ConsoleOutput, EscapesControlCharactersButNotColours) {
   EXPECT_EQ(written("\x1b[31mred\x1b[0m\n"), "\x1b[31mred\x1b[0m\n");
   EXPECT_EQ(written("case \u009b31m \u202etxet\n"), "case \\xC2\\x9B31m \\xE2\\x80\\xAEtxet\n");
   EXPECT_EQ(shown("case \u009b31m \u202etxet \x1b[31m"), "case \\xC2\\x9B31m \\xE2\\x80\\xAEtxet ");
@@ -43,7 +43,7 @@ std::string group_of(const std::string& title, const std::string& text) {
   });
 }
 
-TEST(ConsoleOutput, GroupsAreCommandsOnlyInAStepOfGitHub) {
+TEST(ConsoleOutput, PrintsGroupCommandsOnlyInGithubActions) {
   ::unsetenv("GITHUB_ACTIONS");
   EXPECT_EQ(group_of("output of s/a", "x\n"), "-- output of s/a --\nx\n");
   ::setenv("GITHUB_ACTIONS", "true", 1);
@@ -58,7 +58,7 @@ TEST(ConsoleOutput, GroupsAreCommandsOnlyInAStepOfGitHub) {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(Elide, KeepsBothEndsAndCountsCharactersNotBytes) {
+TEST(Elide, KeepsBothEndsAndCountsCharacters) {
   EXPECT_EQ(elide("short", 10), "short");
   EXPECT_EQ(elide("abcdefghij", 5), "ab…ij");
   EXPECT_EQ(elide("äöüäöüäöü", 5), "äö…öü");
@@ -66,7 +66,7 @@ TEST(Elide, KeepsBothEndsAndCountsCharactersNotBytes) {
   EXPECT_EQ(elide("", 0), "");
 }
 
-TEST(StatusLine, NamesRunningCasesWithAgeAndSlowMark) {
+TEST(StatusLine, NamesRunningCasesWithAgeAndSlowness) {
   const LiveState state{.planned = 40,
                         .ended = 12,
                         .bad = 1,
@@ -82,7 +82,7 @@ TEST(StatusLine, NamesRunningCasesWithAgeAndSlowMark) {
   EXPECT_THAT(line, HasSubstr("ETA"));
 }
 
-TEST(ProgressText, CountsAndGuesses) {
+TEST(ProgressText, ShowsCountsFailuresAndEta) {
   EXPECT_EQ(progress_text({.planned = 9, .running = {}}), "[0/9]");
   EXPECT_EQ(progress_text({.planned = 9, .ended = 3, .executed = 3, .executed_ms = 3000, .running = {}}),
             "[3/9] ETA 6 s");
@@ -96,7 +96,7 @@ TEST(ProgressText, CountsAndGuesses) {
             "[1,050/1,994] 12 failed, ETA 3 min");
 }
 
-TEST(StatusLine, FitsTheTerminalWhateverTheIdsAre) {
+TEST(StatusLine, FitsTerminalWithLongIds) {
   LiveState state{.planned = 1, .running = {}};
   for (int i = 0; i < 50; ++i) state.running.push_back({std::string(300, 'x') + "\nü", 1000, 0});
   for (const int columns : {1, 20, 79, 200}) {
@@ -118,7 +118,7 @@ TEST(Eta, IsUnknownWithoutAnyExecutedCase) {
             3000);
 }
 
-TEST(Colours, NoColorBeatsForceBeatsTerminal) {
+TEST(Colours, NoColorPrecedesForceAndTerminal) {
   EXPECT_FALSE(wants_colours(false, nullptr, nullptr));
   EXPECT_TRUE(wants_colours(true, nullptr, nullptr));
   EXPECT_TRUE(wants_colours(false, nullptr, "1"));

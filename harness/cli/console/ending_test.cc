@@ -48,7 +48,7 @@ CasePast past_of(const std::string& id, int failing_runs) {
   return past;
 }
 
-TEST(FailedLines, SayPlaceIdDeviceAndMessageNewOnesFirst) {
+TEST(FailedLines, ListNewFailuresFirstWithLocation) {
   std::vector<Event> events = {plan_on({"s/old", "s/new"}, {kDevice, "xpu:other"})};
   add_failing(events, "s/old", "first\nsecond", "src/a.cc", 26);
   add_failing(events, "s/new", "fresh", "src/b.cc", 7);
@@ -65,7 +65,7 @@ TEST(FailedLines, SayPlaceIdDeviceAndMessageNewOnesFirst) {
   EXPECT_EQ(lines[1].message, "first");
 }
 
-TEST(FailedLines, ALineThatOnlyIntroducesTheNextOnesIsNotTheMessage) {
+TEST(FailedLines, JoinIntroductoryLineWithNextLines) {
   std::vector<Event> events = {plan_on({"s/a"}, {kDevice})};
   add_failing(events, "s/a", "Expected equality of these values:\n  i\n  3", "", 0);
   const ResolvedRun run = resolved_of(events);
@@ -74,7 +74,7 @@ TEST(FailedLines, ALineThatOnlyIntroducesTheNextOnesIsNotTheMessage) {
   EXPECT_EQ(lines[0].message, "Expected equality of these values: i 3");
 }
 
-TEST(FailedLines, WithoutAHistoryAndOtherDevicesSayNothingOfThem) {
+TEST(FailedLines, OmitHistoryAndOnlyDevice) {
   std::vector<Event> events = {plan_on({"s/a"}, {kDevice})};
   add_failing(events, "s/a", "bad", "", 0);
   const ResolvedRun run = resolved_of(events);
@@ -83,7 +83,7 @@ TEST(FailedLines, WithoutAHistoryAndOtherDevicesSayNothingOfThem) {
   EXPECT_EQ(lines[0].head, "s/a");
 }
 
-TEST(FailedLines, AreBoundedWhateverTheCasesSay) {
+TEST(FailedLines, BoundCountAndLengthOfLines) {
   std::vector<std::string> ids;
   for (int i = 0; i < 300; ++i) ids.push_back("s/" + std::to_string(i) + std::string(5000, 'x'));
   std::vector<Event> events = {plan_on(ids, {kDevice})};
@@ -95,7 +95,7 @@ TEST(FailedLines, AreBoundedWhateverTheCasesSay) {
   for (const FailedLine& line : lines) EXPECT_LT(line.head.size() + line.message.size(), 600u);
 }
 
-TEST(FailedLines, ACaseThatWasCutShortIsInterrupted) {
+TEST(FailedLines, ReportUnfinishedCaseAsInterrupted) {
   const ResolvedRun run = resolved_of({plan_on({"s/a"}, {kDevice}), started("s/a"),
                                        StopRequested{.signal = 2, .reason = StopCause::kSignal}});
   const auto lines = failed_lines(failing_groups(run));
@@ -103,7 +103,7 @@ TEST(FailedLines, ACaseThatWasCutShortIsInterrupted) {
   EXPECT_EQ(lines[0].word, "INTERRUPTED");
 }
 
-TEST(DeviceLines, NameTheCommandThatTellsCodeFromDevice) {
+TEST(DeviceLines, SuggestRerunOnEachDevice) {
   std::vector<Event> events = {plan_on({"s/a", "s/b", "s/c", "s/d"}, {kDevice, "xpu:other"})};
   for (const char* id : {"s/a", "s/b", "s/c"}) add_failing(events, id, "bad", "a.cc", 1);
   AttemptStarted other = started("s/d");
@@ -141,7 +141,7 @@ TEST(DeviceLines, ABadDeviceIsTheFirstLine) {
             "  Drain the node, then test the device: proctor accept --devices xpu:0000:03:00.0");
 }
 
-TEST(FailedLines, ACaseThatMovedIsOneLineWithBothDevices) {
+TEST(FailedLines, ShowMovedCaseWithBothDevices) {
   const ResolvedRun run = resolved_of(moved_case());
   const auto groups = failing_groups(run);
   ASSERT_THAT(groups, SizeIs(1));
@@ -153,7 +153,7 @@ TEST(FailedLines, ACaseThatMovedIsOneLineWithBothDevices) {
 }
 
 // The attempt that is shown passed, and its case was not run on: the line is of the case.
-TEST(FailedLines, NeverSayPassOfACaseThatWasNotRun) {
+TEST(FailedLines, NeverReportUnrunCaseAsPassed) {
   std::vector<Event> events = {plan_on({"s/a"}, {kDevice, "xpu:other"}), started("s/a"),
                                ended("s/a", {Outcome::kPass, ""}),
                                concluded("s/a", {Outcome::kNotrun, Reason::kBudget}), RunEnded{"x", 1}};
@@ -226,13 +226,13 @@ LastLines own_of(std::vector<std::string> lines, std::vector<Failure> failures =
   return own_lines({.lines = std::move(lines), .is_all = false}, test, test.attempts.front(), most);
 }
 
-TEST(MessageLines, AreTheWholeMessageThenTheValues) {
+TEST(MessageLines, ListMessageBeforeExpectedAndActualValues) {
   EXPECT_THAT(message_of({{"M-1", "row 3\n  of 9\n", "a.cc", 1, "0xA5", "0x00", ""},
                           {"", "later\ntoo", "a.cc", 9, "", "", ""}}),
               ElementsAre("row 3", "  of 9", "expected: 0xA5", "got:      0x00", "also a.cc:9: later too"));
 }
 
-TEST(MessageLines, AreCleanAndBounded) {
+TEST(MessageLines, StripControlsAndLimitLength) {
   std::string text = "a\rb\r\n\x1b[31mred\x1b[0m\n";
   for (int i = 0; i < 1000; ++i) text += "line\n";
   const auto lines = message_of({{"", text, "", 0, "", "", ""}});
@@ -246,7 +246,7 @@ TEST(MessageLines, AreCleanAndBounded) {
   EXPECT_LT(long_one[0].size(), 10'000u);
 }
 
-TEST(OwnLines, OfGoogleTestStandBetweenTheMarksOfTheCase) {
+TEST(CaseOutputLines, LieBetweenGoogleTestMarkers) {
   const LastLines own =
       own_of({"Running main() from gtest_main.cc", "[ RUN      ] Kernels.Add", "copying", "a.cc:1: Failure",
               "Failed", "no card", "", "[  FAILED  ] Kernels.Add (0 ms)", "[----------] 1 test",
@@ -256,21 +256,21 @@ TEST(OwnLines, OfGoogleTestStandBetweenTheMarksOfTheCase) {
   EXPECT_TRUE(own.is_all);
 }
 
-TEST(OwnLines, OfACrashGoToTheEnd) {
+TEST(CaseOutputLines, ExtendToEndAfterCrash) {
   EXPECT_THAT(own_of({"[ RUN      ] Kernels.Add", "copying"}).lines, ElementsAre("copying"));
 }
 
-TEST(OwnLines, OfOtherCasesOfTheProcessAreNotShown) {
+TEST(CaseOutputLines, ExcludeOtherCasesOfProcess) {
   EXPECT_THAT(own_of({"[ RUN      ] Kernels.Sub", "theirs", "[       OK ] Kernels.Sub"}).lines, IsEmpty());
 }
 
-TEST(OwnLines, WhoseBeginningIsLostEndAtTheMark) {
+TEST(CaseOutputLines, EndAtMarkerWhenBeginningIsMissing) {
   const LastLines own = own_of({"step 9", "[  FAILED  ] Kernels.Add (0 ms)", "banner"});
   EXPECT_THAT(own.lines, ElementsAre("step 9"));
   EXPECT_FALSE(own.is_all);
 }
 
-TEST(OwnLines, AreAtMostSoMany) {
+TEST(CaseOutputLines, KeepLastLinesUpToLimit) {
   EXPECT_THAT(own_of({"one", "two", "three"}, {}, 2).lines, ElementsAre("two", "three"));
 }
 

@@ -9,7 +9,7 @@ const TextRow kHeadings = {"ID", "MODEL", "STATE"};
 const std::vector<TextRow> kRows = {{"xpu:0000:03:00.0", "Intel Arc Pro B60, 2 tiles", "idle"},
                                     {"cuda:GPU-1", "", "held"}};
 
-TEST(TextTable, HasHeadingsAndAColumnForEachFact) {
+TEST(TextTable, AlignsColumnsUnderHeadings) {
   const std::string table =
       "ID                MODEL                       STATE\n"
       "xpu:0000:03:00.0  Intel Arc Pro B60, 2 tiles  idle\n"
@@ -18,7 +18,7 @@ TEST(TextTable, HasHeadingsAndAColumnForEachFact) {
   EXPECT_EQ(text_table(kHeadings, kRows, 51), table);
 }
 
-TEST(TextTable, IsAParagraphForEachRowWhereItWouldBeWiderThanTheTerminal) {
+TEST(TextTable, PrintsParagraphsWhenWiderThanTerminal) {
   EXPECT_EQ(text_table(kHeadings, kRows, 40),
             "xpu:0000:03:00.0\n"
             "  MODEL  Intel Arc Pro B60, 2 tiles\n"
@@ -28,7 +28,7 @@ TEST(TextTable, IsAParagraphForEachRowWhereItWouldBeWiderThanTheTerminal) {
             "  STATE  held\n");
 }
 
-TEST(TextTable, HostileTextStaysInItsCell) {
+TEST(TextTable, EscapesAndTruncatesCellText) {
   EXPECT_EQ(text_table({"ID", "STATE"}, {{"a\x1b[31mb\x01\nc", "idle"}}, 0),
             "ID        STATE\n"
             "ab\\x01 c  idle\n");

@@ -23,7 +23,7 @@ AttemptEnded ended_as(Outcome outcome) {
   return ended;
 }
 
-TEST(Doubt, IsCastByHowAnAttemptEnded) {
+TEST(ProbeTrigger, DependsOnOutcomeOfAttempt) {
   for (const Outcome outcome : kAllOutcomes) {
     const bool ended_early = outcome == Outcome::kTimeout || outcome == Outcome::kStall ||
                              outcome == Outcome::kCrash || outcome == Outcome::kDeviceLost;
@@ -33,13 +33,13 @@ TEST(Doubt, IsCastByHowAnAttemptEnded) {
   }
 }
 
-TEST(Doubt, IsNotCastByWhatWasNeverStarted) {
+TEST(ProbeTrigger, IgnoresAttemptThatNeverStarted) {
   AttemptEnded refused = ended_as(Outcome::kError);
   refused.verdict.reason = {Reason::kSpawn, "ENOENT"};
   EXPECT_FALSE(casts_doubt(refused, false));
 }
 
-TEST(Doubt, IsCastByAFailureThatNamesTheLoss) {
+TEST(ProbeTrigger, IncludesFailuresThatNameDeviceLoss) {
   constexpr const char* kText = "zeMemAllocDevice: ZE_RESULT_ERROR_DEVICE_LOST (0x70000001)";
   for (const Outcome outcome : {Outcome::kFail, Outcome::kError, Outcome::kPass}) {
     AttemptEnded printed = ended_as(outcome);
@@ -74,7 +74,7 @@ class Pool : public testing::Test {
   std::optional<LeaseDirectory> leases_;
 };
 
-TEST_F(Pool, WhatIsLeftOutIsGivenToNobodyAndSaysWhy) {
+TEST_F(Pool, SkipsExcludedDevicesAndKeepsReason) {
   DevicePool devices = pool();
   devices.leave_out("a", "a is in use: pid 7");
   EXPECT_THAT(devices.lease("xpu", 1, "case"), Optional(ElementsAre("b")));
@@ -82,7 +82,7 @@ TEST_F(Pool, WhatIsLeftOutIsGivenToNobodyAndSaysWhy) {
   EXPECT_THAT(devices.held_elsewhere(), ElementsAre("a is in use: pid 7"));
 }
 
-TEST_F(Pool, WhatWasNotUsedStaysDirty) {
+TEST_F(Pool, UnusedDeviceStaysDirty) {
   leave_dirty("a");
   for (int i = 0; i < 2; ++i) {
     DevicePool devices = pool();
@@ -93,7 +93,7 @@ TEST_F(Pool, WhatWasNotUsedStaysDirty) {
   }
 }
 
-TEST_F(Pool, WhatWasFoundWellIsNoLongerDirty) {
+TEST_F(Pool, HealthyDeviceIsNoLongerDirty) {
   leave_dirty("a");
   {
     DevicePool devices = pool();
@@ -183,7 +183,7 @@ class SilentDriver : public testing::Test {
   std::unique_ptr<DeviceVisits> visits_;
 };
 
-TEST_F(SilentDriver, AQuestionThatHangsHasItsDeviceExaminedOnce) {
+TEST_F(SilentDriver, HangingDeviceIsProbedOnlyOnce) {
   begin(kHangs, kWell);
   EXPECT_FALSE(leave().any_sick);
   EXPECT_THAT(health_.found, ElementsAre("unknown", "l1_pass"));
@@ -192,13 +192,13 @@ TEST_F(SilentDriver, AQuestionThatHangsHasItsDeviceExaminedOnce) {
       << "a driver that stays slow costs no case more";
 }
 
-TEST_F(SilentDriver, ADeviceThatIsSickAsWellIsTakenOut) {
+TEST_F(SilentDriver, DrainsUnresponsiveDeviceThatFailsProbe) {
   begin(kHangs, kSick);
   EXPECT_TRUE(leave().any_sick);
   EXPECT_THAT(health_.found, ElementsAre("unknown", "l1_fail", "drained"));
 }
 
-TEST_F(SilentDriver, AnErrorInTheKernelLogCausesAProbe) {
+TEST_F(SilentDriver, KernelLogErrorTriggersProbe) {
   begin(kAnswers, kWell);
   visits_->error_logged(
       {.device = "a", .rule = "xid:48", .by_machine = true, .line = "DBE", .next = "Reset."}, "case",
@@ -208,7 +208,7 @@ TEST_F(SilentDriver, AnErrorInTheKernelLogCausesAProbe) {
   EXPECT_THAT(health_.found, ElementsAre("kernel_log", "l1_pass"));
 }
 
-TEST_F(SilentDriver, AnErrorOfTheProgramCausesNoProbe) {
+TEST_F(SilentDriver, ApplicationErrorTriggersNoProbe) {
   begin(kAnswers, kWell);
   visits_->error_logged({.device = "a", .rule = "i915:hang", .line = "GPU HANG", .next = "Read."}, "case",
                         true);
@@ -223,7 +223,7 @@ TEST_F(SilentDriver, AnErrorOfTheProgramCausesNoProbe) {
   EXPECT_THAT(health_.found, ElementsAre());
 }
 
-TEST_F(SilentDriver, TelemetryThatHangsIsADoubtToo) {
+TEST_F(SilentDriver, HangingTelemetryTriggersProbe) {
   begin(kAnswers, kWell);
   leave();
   EXPECT_THAT(health_.found, ElementsAre());

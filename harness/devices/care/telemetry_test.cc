@@ -59,14 +59,14 @@ TEST(TelemetryWindow, GaugesHaveFirstLastMeanAndPeak) {
   EXPECT_EQ(memory.note, "");
 }
 
-TEST(TelemetryWindow, KnowsTheLastValueWhileItIsOpen) {
+TEST(TelemetryWindow, ReturnsLastValueWhileOpen) {
   const auto window = window_of(Metric::kTemperature, {40, 70, 55}, "sysman");
   EXPECT_EQ(window.last(Metric::kTemperature), 55);
   EXPECT_EQ(window.last(Metric::kUtilisation), std::nullopt);
 }
 
 // What Sysman's counters did before the case began is not the case's.
-TEST(TelemetryWindow, TheFirstRateOfACounterIsNotCounted) {
+TEST(TelemetryWindow, IgnoresFirstRateOfCounter) {
   const auto busy = figure(window_of(Metric::kUtilisation, {100, 20, 40}, "sysman"), Metric::kUtilisation);
   EXPECT_EQ(busy.samples, 2);
   EXPECT_EQ(busy.first, 20);
@@ -78,7 +78,7 @@ TEST(TelemetryWindow, TheFirstRateOfACounterIsNotCounted) {
   EXPECT_EQ(instant.peak, 100);
 }
 
-TEST(TelemetryWindow, ErrorsAreACounterAndOnlyTheirGrowthCounts) {
+TEST(TelemetryWindow, CountsOnlyGrowthOfErrorCounter) {
   const auto errors = figure(window_of(Metric::kEccErrors, {5, 5, 8}, "nvml"), Metric::kEccErrors);
   EXPECT_EQ(errors.delta, 3);
   EXPECT_FALSE(errors.peak);
@@ -98,7 +98,7 @@ TEST(TelemetryWindow, ThrottleReasonsAreCollected) {
   EXPECT_FALSE(throttle.peak);
 }
 
-TEST(TelemetryWindow, EveryMissingNumberHasItsReason) {
+TEST(TelemetryWindow, EveryMissingFigureHasReason) {
   TelemetryWindow window;
   ASSERT_THAT(window.figures(), Not(IsEmpty()));
   for (const auto& figure : window.figures())
@@ -113,13 +113,13 @@ TEST(TelemetryWindow, EveryMissingNumberHasItsReason) {
   EXPECT_EQ(window.figures().front().note, "it hangs");
 }
 
-TEST(TelemetryWindow, OneNumberIsKeptWhereAllOthersAreMissing) {
+TEST(TelemetryWindow, KeepsFigureWhenOthersAreMissing) {
   const auto window = window_of(Metric::kPower, {70, 80}, "xpu-smi");
   EXPECT_EQ(figure(window, Metric::kPower).peak, 80);
   EXPECT_EQ(figure(window, Metric::kClock).note, "not this");
 }
 
-TEST(HostFigures, SayWhatARusageLeavesOut) {
+TEST(HostFigures, NoteRusageCoversOnlyLeader) {
   const auto figures = host_figures(with_leader({}, 1'500'000, 2048), false);
   EXPECT_EQ(figures[0].delta, 1.5);
   EXPECT_EQ(figures[0].source, "rusage");
@@ -128,7 +128,7 @@ TEST(HostFigures, SayWhatARusageLeavesOut) {
   EXPECT_THAT(figures[1].note, HasSubstr("leader"));
 }
 
-TEST(HostFigures, ACgroupsFiguresAreOfTheWholeTree) {
+TEST(HostFigures, CgroupFiguresCoverWholeTree) {
   HostUsage usage;
   usage.cpu_s = 2;
   usage.cpu_source = "cgroup";
@@ -138,7 +138,7 @@ TEST(HostFigures, ACgroupsFiguresAreOfTheWholeTree) {
   EXPECT_EQ(figures[1].source, "rusage") << "a cgroup without the memory controller";
 }
 
-TEST(HostFigures, OfASharedProcessBelongToNoCase) {
+TEST(HostFigures, AreEmptyForSharedProcess) {
   for (const auto& figure : host_figures(with_leader({}, 1, 1), true)) {
     EXPECT_FALSE(figure.delta || figure.peak);
     EXPECT_EQ(figure.note, "its process ran other cases, too");
@@ -231,7 +231,7 @@ class TelemetryTest : public testing::Test {
   std::unique_ptr<Telemetry> telemetry_;
 };
 
-TEST_F(TelemetryTest, EachCaseGetsTheFiguresOfItsOwnDevice) {
+TEST_F(TelemetryTest, EachCaseGetsFiguresOfLeasedDevice) {
   begin("echo $asked >>asked; " +
         answer(device(0, "memory_used", "$n") + "," + device(1, "memory_used", "$((1000+n))")));
   const auto one = telemetry_->begin({kFirst});
@@ -255,7 +255,7 @@ TEST_F(TelemetryTest, EachCaseGetsTheFiguresOfItsOwnDevice) {
   EXPECT_EQ(question, "s0000000000000003") << "both devices, in the probe's order";
 }
 
-TEST_F(TelemetryTest, NothingIsAskedWithoutACaseOrAtRateZero) {
+TEST_F(TelemetryTest, TakesNoSamplesWithoutDevicesOrRate) {
   begin(answer(""), 0);
   const auto off = telemetry_->begin({kFirst});
   io_.run();
@@ -279,7 +279,7 @@ TEST_F(TelemetryTest, SamplingEndsWithTheLastCase) {
   EXPECT_EQ(figure(figures[0], Metric::kClock).note, "the case ended before a sample was taken");
 }
 
-TEST_F(TelemetryTest, AHangIsNamedOnceAndDelaysNoLook) {
+TEST_F(TelemetryTest, ReportsHangOnceWithoutDelayingSnapshots) {
   begin("exec sleep 1000", 100, Milliseconds(300));
   const auto window = telemetry_->begin({kFirst});
   run_until([&] { return !warnings_.texts.empty(); });
@@ -297,7 +297,7 @@ TEST_F(TelemetryTest, AHangIsNamedOnceAndDelaysNoLook) {
   EXPECT_EQ(warnings_.texts.size(), 1u);
 }
 
-TEST_F(TelemetryTest, TheToolStandsInForAMissingLibrary) {
+TEST_F(TelemetryTest, UsesToolWhenLibraryIsMissing) {
   install("xpu-smi", "echo 'DeviceId, GPU Power (W)'; echo '0, 75'; touch tool$(ls | grep -c tool)");
   begin(answer("", "symbol_missing:zesDeviceEnumMemoryModules"));
   const auto window = telemetry_->begin({kFirst});
@@ -309,7 +309,7 @@ TEST_F(TelemetryTest, TheToolStandsInForAMissingLibrary) {
   EXPECT_THAT(warnings_.texts, ElementsAre(HasSubstr("telemetry_table: ")));
 }
 
-TEST_F(TelemetryTest, WithoutLibraryAndToolTheReasonNamesBoth) {
+TEST_F(TelemetryTest, ReasonNamesMissingLibraryAndTool) {
   begin(answer("", "symbol_missing:zesDeviceEnumMemoryModules"));
   TelemetrySource source(io_, *containment_, "xpu", monitor_.get(),
                          {.env = {"PATH=" + directory_}, .deadline = Milliseconds(60'000)});
@@ -327,7 +327,7 @@ TEST_F(TelemetryTest, WithoutLibraryAndToolTheReasonNamesBoth) {
   EXPECT_THAT(source.take_warnings(), IsEmpty()) << "an absent tool is a fact";
 }
 
-TEST_F(TelemetryTest, NoToolIsAskedAboutSimulatedDevices) {
+TEST_F(TelemetryTest, CallsNoToolForSimulatedDevices) {
   install("xpu-smi", "touch called; echo 'DeviceId, GPU Power (W)'; echo '0, 75'");
   TelemetrySource source(
       io_, *containment_, "xpu", nullptr,
@@ -340,7 +340,7 @@ TEST_F(TelemetryTest, NoToolIsAskedAboutSimulatedDevices) {
   EXPECT_FALSE(exists("called"));
 }
 
-TEST_F(TelemetryTest, NewErrorsOfADeviceAreAWarning) {
+TEST_F(TelemetryTest, WarnsAboutNewDeviceErrors) {
   begin(answer(device(0, "ecc_errors", "$((n*2))")));
   const auto window = telemetry_->begin({kFirst});
   run_until([&] { return exists("done3"); });

@@ -27,7 +27,7 @@ class DrainListTest : public testing::Test {
   const std::string path_ = scratch_.string();
 };
 
-TEST_F(DrainListTest, ADeviceIsOutUntilItIsUndrained) {
+TEST_F(DrainListTest, DeviceStaysDrainedUntilUndrain) {
   EXPECT_FALSE(list().find(kDrainedCard));
   ASSERT_TRUE(list().drain(
       {.device = kDrainedCard, .reason = "lost", .evidence = "the driver says so", .run = "r1"}));
@@ -41,14 +41,14 @@ TEST_F(DrainListTest, ADeviceIsOutUntilItIsUndrained) {
   EXPECT_FALSE(*list().undrain(kDrainedCard));
 }
 
-TEST_F(DrainListTest, TheFirstReasonStays) {
+TEST_F(DrainListTest, KeepsFirstReasonOfDrain) {
   ASSERT_TRUE(list().drain({.device = kDrainedCard, .reason = "lost", .evidence = "first"}));
   ASSERT_TRUE(list().drain({.device = kDrainedCard, .reason = "not_back", .evidence = "second"}));
   EXPECT_EQ(list().find(kDrainedCard)->evidence, "first");
   EXPECT_EQ(list().list().size(), 1u);
 }
 
-TEST_F(DrainListTest, WhatCannotBeReadCounts) {
+TEST_F(DrainListTest, UnreadableRecordCountsAsDrained) {
   for (const char* text : {"", "{", "[]", R"({"device":"xpu:other"})"}) {
     std::ofstream(path_ + "/" + kDrainedCard + ".drained", std::ios::trunc) << text;
     ASSERT_TRUE(list().find(kDrainedCard)) << text;
@@ -57,7 +57,7 @@ TEST_F(DrainListTest, WhatCannotBeReadCounts) {
   }
 }
 
-TEST_F(DrainListTest, ADirectoryThatCannotBeWrittenIsNamed) {
+TEST_F(DrainListTest, ReportsDirectoryThatIsNotWritable) {
   const DrainList gone(path_ + "/gone");
   const auto drained = gone.drain({.device = kDrainedCard, .reason = "lost", .evidence = ""});
   ASSERT_FALSE(drained);
@@ -65,7 +65,7 @@ TEST_F(DrainListTest, ADirectoryThatCannotBeWrittenIsNamed) {
 }
 
 // A reader that followed it, or waited for a writer, would be its author's to lead.
-TEST_F(DrainListTest, WhatIsNoFileCountsAndIsNotWaitedFor) {
+TEST_F(DrainListTest, SpecialFilesCountAsDrainedWithoutBlocking) {
   const std::string file = path_ + "/" + kDrainedCard + ".drained";
   ASSERT_EQ(mkfifo(file.c_str(), 0666), 0);
   EXPECT_EQ(list().find(kDrainedCard)->reason, "unreadable");
@@ -74,7 +74,7 @@ TEST_F(DrainListTest, WhatIsNoFileCountsAndIsNotWaitedFor) {
   EXPECT_EQ(list().find(kDrainedCard)->reason, "unreadable");
 }
 
-TEST_F(DrainListTest, AnotherUserDrainsAndOnlyTheOwnerOrRootUndrains) {
+TEST_F(DrainListTest, OnlyOwnerOrRootCanUndrain) {
   if (geteuid() != 0) GTEST_SKIP() << "needs:root";
   constexpr uid_t kNobody = 65534;
   ASSERT_EQ(chmod(path_.c_str(), 01777), 0);
@@ -103,7 +103,7 @@ TEST_F(DrainListTest, AnotherUserDrainsAndOnlyTheOwnerOrRootUndrains) {
   EXPECT_TRUE(list().find(kDrainedCard));
 }
 
-TEST(NodeReason, SaysWhoGaveItAndNamesTheDevices) {
+TEST(NodeReason, NamesProctorAndDrainedDevices) {
   EXPECT_EQ(node_reason({{.device = "cuda:GPU-1", .reason = "lost", .evidence = ""},
                          {.device = "xpu:0", .reason = "not_back", .evidence = ""}}),
             "proctor: cuda:GPU-1 lost, xpu:0 not_back");

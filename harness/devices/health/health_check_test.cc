@@ -29,7 +29,7 @@ ProcessEnd exited(int code) {
   return end;
 }
 
-TEST(JudgeHealth, BelievesALineOnlyWithItsExitCode) {
+TEST(JudgeHealth, RequiresMatchingLineAndExitCode) {
   const auto status = [](int code, const char* line) {
     return judge_health(exited(code), line, Milliseconds(1)).status;
   };
@@ -39,7 +39,7 @@ TEST(JudgeHealth, BelievesALineOnlyWithItsExitCode) {
     EXPECT_EQ(status(code, line), HealthStatus::kUnknown) << code << " with " << line;
 }
 
-TEST(JudgeHealth, ACrashAndSilenceAreFailures) {
+TEST(JudgeHealth, CrashAndTimeoutAreFailures) {
   ProcessEnd crash;
   crash.exit_signal = SIGSEGV;
   EXPECT_EQ(judge_health(crash, kPass, Milliseconds(1)).status, HealthStatus::kFail);
@@ -50,7 +50,7 @@ TEST(JudgeHealth, ACrashAndSilenceAreFailures) {
   EXPECT_THAT(answer.words, HasSubstr("1500ms"));
 }
 
-TEST(JudgeHealth, AProgramThatCannotBeStartedTellsNothing) {
+TEST(JudgeHealth, SpawnFailureGivesUnknownStatus) {
   ProcessEnd end;
   end.cause = EndCause::kSpawnFailed;
   end.spawn_error = SpawnError{"exec", ENOENT};
@@ -89,7 +89,7 @@ class Examination : public testing::Test {
   std::unique_ptr<Containment> containment_;
 };
 
-TEST_F(Examination, APassIsBelievedAtOnce) {
+TEST_F(Examination, PassEndsAfterOneRun) {
   EXPECT_EQ(examine_now(*containment_, request(say(kPass, 0))).status, HealthStatus::kPass);
   EXPECT_EQ(runs(), 1);
 }
@@ -101,7 +101,7 @@ TEST_F(Examination, AFailureIsRepeatedOnce) {
   EXPECT_EQ(runs(), 2);
 }
 
-TEST_F(Examination, OneFailureIsNotEnough) {
+TEST_F(Examination, PassAfterOneFailureIsHealthy) {
   const auto script = "if [ $(wc -l < runs) = 1 ]; then " + say(kFail, 1) + "; fi; " + say(kPass, 0);
   const auto answer = examine_now(*containment_, request(script));
   EXPECT_EQ(answer.status, HealthStatus::kPass);
@@ -115,7 +115,7 @@ TEST_F(Examination, NoAnswerInTimeIsAFailure) {
 }
 
 // The script of a device that is sick until it is reset; the file `reset` is what the reset leaves.
-TEST_F(Examination, ASickDeviceIsResetWhereThatIsAllowed) {
+TEST_F(Examination, ResetsUnhealthyDeviceWhenAllowed) {
   const auto script = "if [ -e reset ]; then " + say(kPass, 0) + "; fi; " + say(kFail, 1);
   HealthRequest how = request(script);
   const auto unasked = examine_now(*containment_, how);
@@ -129,7 +129,7 @@ TEST_F(Examination, ASickDeviceIsResetWhereThatIsAllowed) {
   EXPECT_EQ(runs(), 2 + 4);
 }
 
-TEST_F(Examination, ADeviceThatIsStillSickAfterItsResetIsSick) {
+TEST_F(Examination, StaysUnhealthyWhenProbeFailsAfterReset) {
   HealthRequest how = request(say(kFail, 1));
   how.reset = request(say(kPass, 0)).argv;
   const auto answer = examine_now(*containment_, how);
@@ -139,7 +139,7 @@ TEST_F(Examination, ADeviceThatIsStillSickAfterItsResetIsSick) {
 }
 
 // Refused while somebody uses it, or nobody here may.
-TEST_F(Examination, AResetThatFailsLeavesTheDeviceUnhealthy) {
+TEST_F(Examination, FailedResetLeavesDeviceUnhealthy) {
   for (const int code : {1, 3}) {
     HealthRequest how = request(say(kFail, 1));
     how.reset = request("exit " + std::to_string(code)).argv;
@@ -150,7 +150,7 @@ TEST_F(Examination, AResetThatFailsLeavesTheDeviceUnhealthy) {
   EXPECT_EQ(runs(), 2 * 3);
 }
 
-TEST_F(Examination, GivingUpForgetsTheAnswerAndLeavesNoProcess) {
+TEST_F(Examination, StopDropsAnswerAndKillsProbe) {
   boost::asio::io_context io(1);
   HealthChecks checks(io, *containment_);
   bool answered = false;

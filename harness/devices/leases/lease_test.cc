@@ -52,7 +52,7 @@ int in_a_container(const std::function<int()>& check) {
 }
 
 // That the directory is a mount, says nothing: who started the container says it, or nobody.
-TEST(LeaseScopeTest, IsTheHostsOnlyWhereThatIsSaid) {
+TEST(LeaseScopeTest, IsHostOnlyWithLeasesVariable) {
   const auto is_the_hosts = [](const char* said, const std::string& path) {
     said == nullptr ? unsetenv(kLeasesVariable) : setenv(kLeasesVariable, said, 1);
     const auto directory = LeaseDirectory::open(path);
@@ -95,7 +95,7 @@ class LeaseTest : public testing::Test {
   std::optional<LeaseDirectory> directory_;
 };
 
-TEST_F(LeaseTest, IsExclusiveAndNamesItsHolder) {
+TEST_F(LeaseTest, IsExclusiveAndNamesHolder) {
   const Lease lease = must_take();
   const auto other = take();
   ASSERT_TRUE(std::holds_alternative<LeaseConflict>(other));
@@ -111,7 +111,7 @@ TEST_F(LeaseTest, OtherDevicesAreFree) {
   EXPECT_EQ(must_take("xpu:0000:04:00.0").device(), "xpu:0000:04:00.0");
 }
 
-TEST_F(LeaseTest, EndsWithTheLastProcessThatHasIt) {
+TEST_F(LeaseTest, EndsWithLastProcessHoldingDescriptor) {
   int gate[2];
   ASSERT_EQ(pipe2(gate, O_CLOEXEC), 0);
   std::optional<Lease> lease = must_take();
@@ -130,7 +130,7 @@ TEST_F(LeaseTest, EndsWithTheLastProcessThatHasIt) {
   close(gate[0]);
 }
 
-TEST_F(LeaseTest, ADeadHolderLeavesItDirty) {
+TEST_F(LeaseTest, DeadHolderLeavesDeviceDirty) {
   const pid_t child = fork();
   if (child == 0) {
     const Lease lease = must_take();
@@ -140,12 +140,12 @@ TEST_F(LeaseTest, ADeadHolderLeavesItDirty) {
   EXPECT_THAT(must_take().left_dirty(), Optional(HasSubstr("run run-1 (pid " + std::to_string(child))));
 }
 
-TEST_F(LeaseTest, AfterACleanHolderNothingIsDirty) {
+TEST_F(LeaseTest, CleanHolderLeavesDeviceClean) {
   ASSERT_TRUE(must_take().mark_clean());
   EXPECT_EQ(must_take().left_dirty(), std::nullopt);
 }
 
-TEST_F(LeaseTest, WhoDidNotUseItLeavesItAsItWas) {
+TEST_F(LeaseTest, UnusedLeaseKeepsPreviousState) {
   ASSERT_TRUE(must_take().mark_as_found());
   EXPECT_EQ(must_take().left_dirty(), std::nullopt);
   const std::string dirty = text();
@@ -153,7 +153,7 @@ TEST_F(LeaseTest, WhoDidNotUseItLeavesItAsItWas) {
   EXPECT_EQ(text(), dirty);
 }
 
-TEST_F(LeaseTest, WhomAHolderEnduredTheNextOneKnows) {
+TEST_F(LeaseTest, NextLeaseReadsToleratedProcesses) {
   EXPECT_EQ(must_take().endured(), "");
   EXPECT_TRUE(must_take().endure("4711 "));
   {
@@ -168,7 +168,7 @@ TEST_F(LeaseTest, WhomAHolderEnduredTheNextOneKnows) {
   EXPECT_EQ(must_take().endured(), "");
 }
 
-TEST_F(LeaseTest, ARestartOfTheMachineCleans) {
+TEST_F(LeaseTest, RebootClearsDirtyState) {
   must_take();
   std::string old = text();
   const auto at = old.find(R"("boot_id":")");
@@ -178,7 +178,7 @@ TEST_F(LeaseTest, ARestartOfTheMachineCleans) {
   EXPECT_EQ(must_take().left_dirty(), std::nullopt);
 }
 
-TEST_F(LeaseTest, WhatCannotBeReadCountsAsDirty) {
+TEST_F(LeaseTest, UnreadableRecordCountsAsDirty) {
   must_take();
   for (const char* damaged : {"no json", "{}", R"({"format":1,"device":7})", "[]", "{\"format\":1,"}) {
     write(damaged);
@@ -188,14 +188,14 @@ TEST_F(LeaseTest, WhatCannotBeReadCountsAsDirty) {
   EXPECT_THAT(must_take().left_dirty(), Optional(HasSubstr("newer version")));
 }
 
-TEST_F(LeaseTest, ALongRecordLeavesNoTailBehind) {
+TEST_F(LeaseTest, NewRecordReplacesLongerRecord) {
   must_take();
   write(std::string(5000, ' '));
   must_take();
   EXPECT_EQ(directory_->list().size(), 1u) << text();
 }
 
-TEST_F(LeaseTest, ACommandOfAnyLengthIsARecordThatCanBeRead) {
+TEST_F(LeaseTest, TruncatesLongCommandInRecord) {
   const std::string command(100'000, '\x01');  // six bytes each in JSON
   {
     auto held = directory_->take(kCard, {.run = "one", .command = command});
@@ -212,7 +212,7 @@ TEST_F(LeaseTest, ACommandOfAnyLengthIsARecordThatCanBeRead) {
 }
 
 // No name that somebody else could have taken, linked or locked decides whether leases work here.
-TEST_F(LeaseTest, IsTriedWithAFileThatNobodyElseHas) {
+TEST_F(LeaseTest, DirectoryCheckUsesPrivateFile) {
   std::filesystem::create_symlink("/etc/passwd", path_ + "/trial.lease");
   EXPECT_TRUE(LeaseDirectory::open(path_));
   std::set<std::string> names;
@@ -220,7 +220,7 @@ TEST_F(LeaseTest, IsTriedWithAFileThatNobodyElseHas) {
   EXPECT_THAT(names, testing::ElementsAre("trial.lease"));
 }
 
-TEST_F(LeaseTest, ListsWhoHoldsWhat) {
+TEST_F(LeaseTest, ListsEveryDeviceAndHeldState) {
   EXPECT_TRUE(directory_->list().empty());
   const Lease held = must_take("xpu:0000:04:00.0");
   must_take();
@@ -231,7 +231,7 @@ TEST_F(LeaseTest, ListsWhoHoldsWhat) {
   EXPECT_TRUE(entries[1].held);
 }
 
-TEST_F(LeaseTest, OtherUsersMayUseIt) {
+TEST_F(LeaseTest, LeaseFilesAreUsableByOtherUsers) {
   const mode_t before = umask(077);
   must_take("xpu:0000:05:00.0");
   umask(before);
@@ -243,7 +243,7 @@ TEST_F(LeaseTest, OtherUsersMayUseIt) {
 }
 
 // A file that appears before it is everybody's refuses whoever comes in between.
-TEST_F(LeaseTest, UsersThatStartAtTheSameMomentMakeFilesTogether) {
+TEST_F(LeaseTest, UsersCreateLeaseFilesConcurrently) {
   if (geteuid() != 0) GTEST_SKIP() << "needs:root";
   constexpr int kRounds = 300;
   ASSERT_EQ(chmod(std::filesystem::path(path_).parent_path().c_str(), 0755), 0);
@@ -271,7 +271,7 @@ TEST_F(LeaseTest, UsersThatStartAtTheSameMomentMakeFilesTogether) {
   munmap(shared, sizeof(std::atomic<int>));
 }
 
-TEST_F(LeaseTest, ADirectoryInWhichOthersCouldRemoveFilesIsRefused) {
+TEST_F(LeaseTest, RejectsDirectoryThatOthersControl) {
   ASSERT_EQ(chmod(path_.c_str(), 0777), 0);
   const auto open_to_all = LeaseDirectory::open(path_);
   ASSERT_FALSE(open_to_all);
@@ -288,14 +288,14 @@ TEST_F(LeaseTest, ADirectoryInWhichOthersCouldRemoveFilesIsRefused) {
   EXPECT_THAT(of_another.error().what, HasSubstr("is owned by"));
 }
 
-TEST_F(LeaseTest, TheDefaultDirectoryIsOneThatNobodyElseCouldMakeFirst) {
+TEST_F(LeaseTest, DefaultDirectoryBelongsToRoot) {
   struct stat info {};
   ASSERT_EQ(stat(LeaseDirectory::default_path().c_str(), &info), 0);
   EXPECT_EQ(info.st_uid, 0u);
   EXPECT_EQ(info.st_mode & 01777, 01777u);
 }
 
-TEST_F(LeaseTest, KnowsWhenItsFileIsGone) {
+TEST_F(LeaseTest, DetectsRemovedOrReplacedFile) {
   const Lease lease = must_take();
   EXPECT_TRUE(lease.still_there());
   std::filesystem::rename(file(), file() + ".away");
@@ -307,7 +307,7 @@ TEST_F(LeaseTest, KnowsWhenItsFileIsGone) {
 }
 
 // As a case has it: a shared lock on the second byte, through a description of its own.
-TEST_F(LeaseTest, LastsAsLongAsAnyShareOfIt) {
+TEST_F(LeaseTest, LastsUntilLastSharedLockEnds) {
   std::optional<Lease> lease = must_take();
   const UniqueFd share(open(("/proc/self/fd/" + std::to_string(lease->fd())).c_str(), O_RDONLY | O_CLOEXEC));
   struct flock lock {};
@@ -329,14 +329,14 @@ TEST_F(LeaseTest, LastsAsLongAsAnyShareOfIt) {
   EXPECT_TRUE(is_free());
 }
 
-TEST_F(LeaseTest, ALinkIsNotFollowed) {
+TEST_F(LeaseTest, RejectsSymbolicLink) {
   std::filesystem::create_symlink("/etc/passwd", file());
   const auto taken = directory_->take(kCard, {.run = "run-1", .command = ""});
   ASSERT_FALSE(taken);
   EXPECT_THAT(taken.error().what, HasSubstr(file()));
 }
 
-TEST_F(LeaseTest, ADirectoryThatCannotBeMadeIsNamed) {
+TEST_F(LeaseTest, ReportsDirectoryThatCannotBeCreated) {
   const auto opened = LeaseDirectory::open("/proc/proctor-leases");
   ASSERT_FALSE(opened);
   EXPECT_THAT(opened.error().what, HasSubstr("/proc/proctor-leases"));

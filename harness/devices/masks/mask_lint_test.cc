@@ -31,7 +31,7 @@ struct RefusedValue {
   std::string suggestion;
 };
 
-TEST(LintXpu, RefusesWithTheDriversAnswer) {
+TEST(LintXpu, RefusalsIncludeBehaviourOfDriver) {
   const std::vector<RefusedValue> values = {
       {"*", "is not a number", "std::stoul throws on '*' and the driver does not catch the exception",
        "For all devices"},
@@ -77,7 +77,7 @@ TEST(LintXpu, RefusesWithTheDriversAnswer) {
   }
 }
 
-TEST(LintXpu, NamesEachBadEntryWithItsColumn) {
+TEST(LintXpu, NamesColumnOfEachBadEntry) {
   const MaskLint lint = lint_xpu("0, x,1,+2");
   ASSERT_EQ(lint.refusals.size(), 2u);
   EXPECT_EQ(lint.refusals[0].entry.number, 2u);
@@ -86,7 +86,7 @@ TEST(LintXpu, NamesEachBadEntryWithItsColumn) {
   EXPECT_EQ(lint.refusals[1].entry.column, 8u);
 }
 
-TEST(LintXpu, EmptyMeansAll) {
+TEST(LintXpu, EmptyMaskSelectsAll) {
   EXPECT_THAT(lint_xpu("").meaning, HasSubstr("means all"));
   EXPECT_THAT(lint_xpu("").warnings, IsEmpty());
   EXPECT_THAT(lint_xpu_mask("", Hierarchy::kComposite, k2x4).meaning, HasSubstr("COMPOSITE: 0 1"));
@@ -99,7 +99,7 @@ TEST(LintXpu, WithoutATopologyOnlySyntaxIsJudged) {
   }
 }
 
-TEST(LintXpu, WithATopologyAMaskThatSelectsNothingIsRefused) {
+TEST(LintXpu, RejectsEmptySelectionOnKnownTopology) {
   const MaskLint lint = lint_xpu_mask("8", std::nullopt, k2x4);
   EXPECT_THAT(lint.refused_whole, HasSubstr("selects nothing under COMPOSITE on 2x4"));
   EXPECT_THAT(lint.driver, Contains(HasSubstr("segmentation fault")));
@@ -108,14 +108,14 @@ TEST(LintXpu, WithATopologyAMaskThatSelectsNothingIsRefused) {
   EXPECT_TRUE(lint_xpu_mask("7", Hierarchy::kFlat, k2x4).accepted());
 }
 
-TEST(LintXpu, OnlyTilesUnderFlatAreRefusedOnAnyMachine) {
+TEST(LintXpu, RejectsTilesUnderFlatHierarchy) {
   EXPECT_THAT(lint_xpu_mask("0.0,1.1", Hierarchy::kFlat, std::nullopt).refused_whole,
               HasSubstr("N.M names no device"));
   EXPECT_THAT(lint_xpu_mask("0.0,1", Hierarchy::kCombined, std::nullopt).warnings,
               ElementsAre("entry 1 '0.0' is ignored under COMBINED, where every device is a tile already"));
 }
 
-TEST(LintXpu, WarnsOfWhatDoesNotCount) {
+TEST(LintXpu, WarnsAboutEntriesWithoutEffect) {
   const MaskLint lint = lint_xpu_mask("1,0,0,9", Hierarchy::kComposite, k2x4);
   ASSERT_TRUE(lint.accepted());
   EXPECT_EQ(lint.meaning, "COMPOSITE: 0 1");
@@ -125,7 +125,7 @@ TEST(LintXpu, WarnsOfWhatDoesNotCount) {
                           "the order of the entries does not order the devices: a mask is a set"));
 }
 
-TEST(IntelNumber, ReadsAsStoulBaseZeroCutTo32Bits) {
+TEST(IntelNumber, MatchesStoulTruncatedTo32Bits) {
   EXPECT_EQ(intel_number(" \t\n+7gpu"), 7u);
   EXPECT_EQ(intel_number("0x1F"), 31u);
   EXPECT_EQ(intel_number("0x"), 0u);
@@ -171,7 +171,7 @@ TEST(LintCuda, AcceptsTheDocumentedForms) {
   EXPECT_EQ(lint_cuda("2,0").meaning, "selects 2 0, in this order");
 }
 
-TEST(LintCuda, RefusesWhatTheGuideDoesNotDefine) {
+TEST(LintCuda, RejectsFormsThatGuideLeavesUndefined) {
   const std::vector<RefusedValue> values = {
       {"*", "is not a number", "selects nothing", "leave CUDA_VISIBLE_DEVICES unset"},
       {"all", "is not a number", "selects nothing", "leave CUDA_VISIBLE_DEVICES unset"},
@@ -222,7 +222,7 @@ TEST(LintCuda, WarnsOfTruncationDuplicatesAndMixedKinds) {
               ElementsAre("entry 1 '7' is out of range: there are 4 devices and ends the list"));
 }
 
-TEST(ExplainXpu, TellsEachEntryAndItsRule) {
+TEST(ExplainXpu, DescribesEachEntryAndVisibleDevices) {
   const auto explanation = explain_xpu_mask("0,-1,1.2", std::nullopt, k2x4);
   ASSERT_EQ(explanation.entries.size(), 3u);
   EXPECT_EQ(explanation.entries[0].meaning, "COMPOSITE: card 0; FLAT, COMBINED: tile 0 of card 0");
@@ -235,7 +235,7 @@ TEST(ExplainXpu, TellsEachEntryAndItsRule) {
   EXPECT_EQ(explanation.visible[1].devices, "0.0");
 }
 
-TEST(ExplainXpu, AnswersForValuesThatCrashTheDriver) {
+TEST(ExplainXpu, ExplainsValuesThatCrashTheDriver) {
   const auto explanation = explain_xpu_mask("0,,1", Hierarchy::kFlat, k2x4);
   EXPECT_THAT(explanation.entries[1].meaning, HasSubstr("crashes"));
   EXPECT_THAT(explanation.visible, IsEmpty());
@@ -245,7 +245,7 @@ TEST(ExplainXpu, AnswersForValuesThatCrashTheDriver) {
   EXPECT_EQ(explain_xpu_mask("default", Hierarchy::kComposite, k2x4).visible[0].devices, "0 1");
 }
 
-TEST(ExplainCuda, TellsWhatIsHiddenByWhat) {
+TEST(ExplainCuda, ExplainsHiddenAndRepeatedEntries) {
   const auto explanation = explain_cuda_mask("2,9,1", CudaHost{4, {}, {}});
   EXPECT_EQ(explanation.entries[0].meaning, "device 2");
   EXPECT_THAT(explanation.entries[1].meaning, HasSubstr("out of range"));

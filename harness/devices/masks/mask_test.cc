@@ -43,7 +43,7 @@ TEST(ParseOrdinal, IsStricterThanAnyDriver) {
   }
 }
 
-TEST(WhyNotOrdinal, SaysWhatIsWrong) {
+TEST(WhyNotOrdinal, ReturnsReasonForEachMistake) {
   EXPECT_EQ(why_not_ordinal(""), "is empty");
   EXPECT_EQ(why_not_ordinal("*"), "is not a number");
   EXPECT_EQ(why_not_ordinal("1gpu"), "has 'gpu' after the number");
@@ -56,7 +56,7 @@ TEST(WhyNotOrdinal, SaysWhatIsWrong) {
   EXPECT_EQ(why_not_ordinal("4294967297"), "is larger than 4294967295");
 }
 
-TEST(RepairOrdinals, SuggestsOnlyWhatWasProbablyMeant) {
+TEST(RepairOrdinals, SuggestsOnlyUnambiguousRepairs) {
   EXPECT_EQ(repair_ordinals("0;1"), "0,1");
   EXPECT_EQ(repair_ordinals("0 1"), "0,1");
   EXPECT_EQ(repair_ordinals("0,,1"), "0,1");
@@ -86,7 +86,7 @@ TEST(ParseTopology, ReadsCardsAndTiles) {
   }
 }
 
-TEST(ParseHierarchy, IsExactAndSuggests) {
+TEST(ParseHierarchy, IsExactAndSuggestsNearestName) {
   for (const Hierarchy hierarchy : kAllHierarchies)
     EXPECT_EQ(*parse_hierarchy(to_string(hierarchy)), hierarchy);
   EXPECT_EQ(parse_hierarchy("composite").error().hint, "Did you mean 'COMPOSITE'?");
@@ -115,7 +115,7 @@ std::string expected_text(const DriverAnswer& answer, const Topology& topology) 
   return answer.selects_nothing ? "nothing" : "-";
 }
 
-TEST(XpuMaskTable, EachRowIsWhatTheDriverModelAnswers) {
+TEST(XpuMaskTable, EachRowMatchesDriverModel) {
   for (const XpuMaskRow& row : xpu_mask_table()) {
     SCOPED_TRACE(row.slug);
     const auto composite = intel_answer(row.value, IntelDriver::k26_27, Hierarchy::kComposite, row.topology);
@@ -134,7 +134,7 @@ TEST(XpuMaskTable, EachRowIsWhatTheDriverModelAnswers) {
   }
 }
 
-TEST(XpuMaskTable, EachWellFormedRowIsSelectedByTheRulesToo) {
+TEST(XpuMaskTable, EachWellFormedRowMatchesSelectionRules) {
   for (const XpuMaskRow& row : xpu_mask_table()) {
     SCOPED_TRACE(row.slug);
     const auto mask = parse_xpu_mask(row.value.value_or(""));
@@ -146,7 +146,7 @@ TEST(XpuMaskTable, EachWellFormedRowIsSelectedByTheRulesToo) {
   }
 }
 
-TEST(XpuMaskTable, TheLinterAcceptsWhatIsWellFormedAndSelectsSomething) {
+TEST(XpuMaskTable, LinterAcceptsWellFormedRowsSelectingDevices) {
   for (const XpuMaskRow& row : xpu_mask_table()) {
     if (!row.value) continue;
     SCOPED_TRACE(row.slug);
@@ -163,7 +163,7 @@ TEST(XpuMaskTable, TheLinterAcceptsWhatIsWellFormedAndSelectsSomething) {
   }
 }
 
-TEST(CudaMaskTable, EachRowIsWhatTheModelSelects) {
+TEST(CudaMaskTable, EachRowMatchesSelectionModel) {
   for (const CudaMaskRow& row : cuda_mask_table()) {
     SCOPED_TRACE(row.slug);
     EXPECT_EQ(to_string(select_cuda(row.value, table_host(row.devices)).devices), row.expected);

@@ -13,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(VisibilityVariables, EachIsThereOnceAndSaysWhy) {
+TEST(VisibilityVariables, AreUniqueAndHaveReasons) {
   std::set<std::string> names;
   for (const VisibilityVariable& variable : visibility_variables()) {
     for (const std::string& name : all_names_of(variable)) {
@@ -24,7 +24,7 @@ TEST(VisibilityVariables, EachIsThereOnceAndSaysWhy) {
   }
 }
 
-TEST(VisibilityVariables, IntelsPrefixedFormsWin) {
+TEST(VisibilityVariables, IntelPrefixesTakePrecedence) {
   const VisibilityVariable* mask = find_visibility_variable("NEO_ZE_AFFINITY_MASK");
   ASSERT_NE(mask, nullptr);
   EXPECT_THAT(all_names_of(*mask),
@@ -35,7 +35,7 @@ TEST(VisibilityVariables, IntelsPrefixedFormsWin) {
 }
 
 // Each of these moved a case, or could.
-TEST(VisibilityVariables, NoneIsForgotten) {
+TEST(VisibilityVariables, TableContainsEveryKnownVariable) {
   for (const char* name :
        {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "ZE_AFFINITY_MASK",
         "ZE_FLAT_DEVICE_HIERARCHY", "ZE_ENABLE_PCI_ID_DEVICE_ORDER", "ZE_ENABLE_ALT_DRIVERS",
@@ -50,7 +50,7 @@ std::string vendor_of(const VisibilityVariable& variable) {
 }
 
 // The page has the same table.
-TEST(VisibilityVariables, StandInTheDocumentation) {
+TEST(VisibilityVariables, MatchTableInDocumentation) {
   std::ifstream file(std::string(PROCTOR_SOURCE_DIR) + "/docs/reference/devices.md");
   std::stringstream page;
   page << file.rdbuf();

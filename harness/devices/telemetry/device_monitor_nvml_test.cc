@@ -71,7 +71,7 @@ class Nvml : public testing::Test {
   std::unique_ptr<Containment> containment_;
 };
 
-TEST_F(Nvml, SaysWhatEachDeviceDoes) {
+TEST_F(Nvml, SamplesEveryMetricOfDevice) {
   const auto seen = sample({library_});
   ASSERT_TRUE(seen) << seen.error().what;
   EXPECT_EQ(seen->missing, "");
@@ -87,7 +87,7 @@ TEST_F(Nvml, SaysWhatEachDeviceDoes) {
   EXPECT_THAT(reading(device, Metric::kThrottle).words, ElementsAre("thermal_limit"));
 }
 
-TEST_F(Nvml, WhatADeviceDoesNotOfferIsMissingWithTheCallThatSaidSo) {
+TEST_F(Nvml, UnsupportedMetricNamesFailedCall) {
   const auto seen = sample({library_});
   ASSERT_TRUE(seen) << seen.error().what;
   const auto& old = seen->devices.at(kOld);
@@ -98,7 +98,7 @@ TEST_F(Nvml, WhatADeviceDoesNotOfferIsMissingWithTheCallThatSaidSo) {
             "nvmlDeviceGetCurrentClocksThrottleReasons: NOT_SUPPORTED");
 }
 
-TEST_F(Nvml, SimulatedCardsAnswerAllOfIt) {
+TEST_F(Nvml, SimulatedCardsSupportEveryMetric) {
   const auto seen = sample({"LD_LIBRARY_PATH=" PROCTOR_BIN_DIR "/cuda_sim", "PROCTOR_SIM_TOPOLOGY=cuda:2",
                             "PROCTOR_SIM_STATE=" + (directory_ / "state").string()});
   ASSERT_TRUE(seen) << seen.error().what;
@@ -111,7 +111,7 @@ TEST_F(Nvml, SimulatedCardsAnswerAllOfIt) {
   }
 }
 
-TEST_F(Nvml, SaysHowEachDeviceIsAndWhoIsOnIt) {
+TEST_F(Nvml, SnapshotReportsStateAndProcesses) {
   const auto seen = snapshot({library_});
   ASSERT_TRUE(seen) << seen.error().what;
   const DeviceState& first = seen->at(0);
@@ -125,27 +125,27 @@ TEST_F(Nvml, SaysHowEachDeviceIsAndWhoIsOnIt) {
   EXPECT_FALSE(seen->at(1).holders) << "not told is not nobody";
 }
 
-TEST_F(Nvml, ALostDeviceIsLostAndTheOtherIsNot) {
+TEST_F(Nvml, ReportsOnlyLostDeviceAsLost) {
   const auto seen = snapshot({library_, "PROCTOR_TEST_NVML=lost"});
   ASSERT_TRUE(seen) << seen.error().what;
   EXPECT_EQ(seen->at(0).state, "ok");
   EXPECT_EQ(seen->at(1).state, "lost");
 }
 
-TEST_F(Nvml, ALookWithoutTheDriverIsAnError) {
+TEST_F(Nvml, SnapshotFailsWithoutDriver) {
   const auto seen = snapshot({library_, "PROCTOR_TEST_NVML=no_init"});
   ASSERT_FALSE(seen);
   EXPECT_THAT(seen.error().what, HasSubstr("nvmlInit_v2: DRIVER_NOT_LOADED"));
 }
 
-TEST_F(Nvml, ADriverThatIsNotLoadedIsNoDevice) {
+TEST_F(Nvml, SampleWithoutDriverHasNoDevices) {
   const auto seen = sample({library_, "PROCTOR_TEST_NVML=no_init"});
   ASSERT_TRUE(seen) << seen.error().what;
   EXPECT_EQ(seen->missing, "nvmlInit_v2: DRIVER_NOT_LOADED");
   EXPECT_TRUE(seen->devices.empty());
 }
 
-TEST_F(Nvml, AHangCostsOneDeadline) {
+TEST_F(Nvml, HangEndsAtDeadline) {
   const auto seen = sample({library_, "PROCTOR_TEST_NVML=hang"}, Milliseconds(500));
   ASSERT_FALSE(seen);
   EXPECT_THAT(seen.error().what, HasSubstr("did not answer within 500ms"));
@@ -163,7 +163,7 @@ TEST_F(Nvml, AMissingLibraryIsNamed) {
 
 using testing::ElementsAre;
 
-TEST(ParseSample, TellsValuesFromReasons) {
+TEST(ParseSample, SeparatesValuesFromMissingReasons) {
   const auto sample = parse_sample(
       R"({"v":1,"source":"sysman","problem":"","devices":[{"device":1,"values":{"memory_used":7,)"
       R"("throttle":["thermal_limit"]},"missing":{"power":"zesPowerGetEnergyCounter: X"}}]})",
@@ -180,7 +180,7 @@ TEST(ParseSample, TellsValuesFromReasons) {
   EXPECT_EQ(reading(device, Metric::kClock).reason, "the driver does not report it");
 }
 
-TEST(ParseSample, OtherTextsAreErrors) {
+TEST(ParseSample, RejectsInvalidDocuments) {
   for (const char* text :
        {"", "{", "[]", "{}", R"({"source":"sysman","problem":"","devices":[{}]})",
         R"({"source":"sysman","problem":"","devices":[{"device":2,"values":{}}]})",

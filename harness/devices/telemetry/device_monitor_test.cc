@@ -19,7 +19,7 @@ constexpr const char* kAnswer =
     R"({"v":1,"devices":[{"state":"ok","memory":{"used":7,"total":9},"holders":[{"pid":4,"bytes":7}]},)"
     R"({"state":"lost","memory":null,"holders":null}]})";
 
-TEST(ParseLook, TellsWhatIsNotKnownFromNothing) {
+TEST(ParseSnapshot, LeavesUnknownValuesUnset) {
   const auto snapshot = parse_snapshot(kAnswer, 2);
   ASSERT_TRUE(snapshot);
   EXPECT_EQ((*snapshot)[0].used_bytes, 7u);
@@ -30,7 +30,7 @@ TEST(ParseLook, TellsWhatIsNotKnownFromNothing) {
   EXPECT_FALSE((*snapshot)[1].holders);
 }
 
-TEST(ParseLook, OtherTextsAreErrors) {
+TEST(ParseSnapshot, RejectsInvalidDocuments) {
   for (const char* text : {"", "{", "[]", "{}", R"({"devices":[{}]})", R"({"devices":[7]})"}) {
     EXPECT_FALSE(parse_snapshot(text, 1)) << text;
   }
@@ -76,7 +76,7 @@ class Monitor : public testing::Test {
   std::unique_ptr<Containment> containment_;
 };
 
-TEST_F(Monitor, OneChildAnswersAllLooks) {
+TEST_F(Monitor, OneChildAnswersAllSnapshots) {
   const auto seen =
       snapshot("echo x >>started; while head -c1 >/dev/null; do " + answer_ + "; done <$2", 5, kLong);
   ASSERT_EQ(seen.size(), 5u);
@@ -84,7 +84,7 @@ TEST_F(Monitor, OneChildAnswersAllLooks) {
   EXPECT_EQ(std::filesystem::file_size(directory_ + "/started"), 2u);
 }
 
-TEST_F(Monitor, AHangCostsOneDeadlineAndTheNextLookANewChild) {
+TEST_F(Monitor, ReplacesChildAfterHang) {
   const auto seen = snapshot(
       "exec <$2; if [ -e hung ]; then head -c1 >/dev/null; " + answer_ + "; fi; touch hung; exec sleep 1000",
       2, Milliseconds(2'000));
@@ -94,7 +94,7 @@ TEST_F(Monitor, AHangCostsOneDeadlineAndTheNextLookANewChild) {
   EXPECT_TRUE(seen[1]) << seen[1].error().what;
 }
 
-TEST_F(Monitor, AChildThatEndsIsNamed) {
+TEST_F(Monitor, ReportsExitOfChild) {
   const auto seen = snapshot("exit 3", 1, kLong);
   ASSERT_FALSE(seen[0]);
   EXPECT_THAT(seen[0].error().what, HasSubstr("ended with exit code 3"));
@@ -160,7 +160,7 @@ class TwoVendors : public testing::Test {
   std::unique_ptr<DeviceMonitor> monitor_;
 };
 
-TEST_F(TwoVendors, OneLookIsAboutAllDevices) {
+TEST_F(TwoVendors, SnapshotCoversDevicesOfBothVendors) {
   watch(looks_ok(2, 7), looks_ok(1, 8));
   EXPECT_THAT(monitor_->ids(), ElementsAre("xpu:a", "xpu:b", "cuda:c"));
   const auto seen = snapshot();
@@ -170,7 +170,7 @@ TEST_F(TwoVendors, OneLookIsAboutAllDevices) {
   EXPECT_EQ(seen->at(2).used_bytes, 8u);
 }
 
-TEST_F(TwoVendors, TheDevicesOfOneThatDoesNotAnswerAreUnknown) {
+TEST_F(TwoVendors, DevicesOfFailedProbeAreUnknown) {
   watch(looks_ok(2, 7), "exit 3");
   const auto seen = snapshot();
   ASSERT_TRUE(seen) << seen.error().what;
@@ -180,7 +180,7 @@ TEST_F(TwoVendors, TheDevicesOfOneThatDoesNotAnswerAreUnknown) {
   EXPECT_THAT(seen->at(2).problem, HasSubstr("ended with exit code 3"));
 }
 
-TEST_F(TwoVendors, WhatAProbeSaysItselfIsTheProblem) {
+TEST_F(TwoVendors, ReportsProblemFromProbeOutput) {
   watch(looks_ok(2, 7),
         answers("1", R"({"v":1,"problem":"library_missing:libnvidia-ml.so.1","devices":[]})"));
   const auto seen = snapshot();
@@ -188,14 +188,14 @@ TEST_F(TwoVendors, WhatAProbeSaysItselfIsTheProblem) {
   EXPECT_THAT(seen->at(2).problem, HasSubstr("library_missing:libnvidia-ml.so.1"));
 }
 
-TEST_F(TwoVendors, WithoutAnyAnswerThereIsNoLook) {
+TEST_F(TwoVendors, SnapshotFailsWhenAllProbesFail) {
   watch("exit 3", "exit 4");
   const auto seen = snapshot();
   ASSERT_FALSE(seen);
   EXPECT_THAT(seen.error().what, HasSubstr("ended with exit code 3"));
 }
 
-TEST_F(TwoVendors, TelemetryIsAskedOfTheVendorWhoseDevicesAreMeant) {
+TEST_F(TwoVendors, SamplesOnlyVendorOfRequestedDevices) {
   const std::string line =
       R"({"v":1,"source":"nvml","problem":"","devices":[{"device":0,"values":{"clock":9}}]})";
   watch("exit 3", answers("17", line));
@@ -209,7 +209,7 @@ TEST_F(TwoVendors, TelemetryIsAskedOfTheVendorWhoseDevicesAreMeant) {
   EXPECT_EQ(reading(seen->devices.at("cuda:c"), Metric::kClock).value, 9);
 }
 
-TEST_F(TwoVendors, NobodySamplesWhatNobodyWatches) {
+TEST_F(TwoVendors, FailsToSampleUnwatchedDevice) {
   watch("exit 3", "exit 4");
   Result<Sample> seen = Sample{};
   monitor_->sample({"cuda:other"}, [&](const Result<Sample>& one) { seen = one; });

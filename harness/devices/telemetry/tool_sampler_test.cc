@@ -52,7 +52,7 @@ TEST(ToolTable, ReadsNvidiasTable) {
   EXPECT_EQ(value(table, 0, Metric::kEccErrors).value, 2);
 }
 
-TEST(ToolTable, WhatAToolDoesNotSayIsMissingWithItsWords) {
+TEST(ToolTable, MissingValuesQuoteToolOutput) {
   const auto table = parse(kNvidia, nvidia_smi());
   EXPECT_EQ(value(table, 1, Metric::kMemoryUsed).value, 3.0 * 1024 * 1024) << "the row is kept";
   for (const Metric metric :
@@ -64,7 +64,7 @@ TEST(ToolTable, WhatAToolDoesNotSayIsMissingWithItsWords) {
 }
 
 // Headers as several releases print them; the columns move and change their names.
-TEST(ToolTable, ReadsXpuSmiByNameInAnyOrder) {
+TEST(ToolTable, ParsesXpuSmiColumnsByName) {
   for (const char* text :
        {"Timestamp, DeviceId, GPU Utilization (%), GPU Power (W), GPU Frequency (MHz), GPU Core Temperature "
         "(Celsius Degree), GPU Memory Used (MiB)\n12:00:00.000,    0, 12.50, 126.37, 1600, 48.00, 512.00\n",
@@ -96,7 +96,7 @@ TEST(ToolTable, AMissingOrRenamedColumnIsNamed) {
   EXPECT_EQ(value(table, 0, Metric::kEccErrors).reason, "xpu-smi does not offer it");
 }
 
-TEST(ToolTable, UnitsAndNumbersThatAreUnknownAreMissing) {
+TEST(ToolTable, RejectsUnknownUnitsAndNumbers) {
   struct Row {
     const char* header;
     const char* cell;
@@ -116,7 +116,7 @@ TEST(ToolTable, UnitsAndNumbersThatAreUnknownAreMissing) {
   }
 }
 
-TEST(ToolTable, OtherTextsAreErrors) {
+TEST(ToolTable, RejectsInvalidTables) {
   for (const char* text :
        {"", "\n\n", "No devices were found\n", "a,b,c\n1,2,3\n", ",,,,\n", "\x01\xff,\n"}) {
     EXPECT_FALSE(parse_tool_table(text, nvidia_smi())) << text;
@@ -180,7 +180,7 @@ class Tool : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
-TEST_F(Tool, OneCallAnswersForAllNvidiaDevicesThatWereAskedFor) {
+TEST_F(Tool, OneCallSamplesAllRequestedNvidiaDevices) {
   install("nvidia-smi", std::string("echo x >>calls; echo '") + kHeader +
                             "'; echo 'GPU-a, 5 MiB, 1 %, 40, 7 W, 9 MHz, 0x0, 0'; "
                             "echo 'GPU-b, 6 MiB, 1 %, 40, 7 W, 9 MHz, 0x0, 0'; "
@@ -195,7 +195,7 @@ TEST_F(Tool, OneCallAnswersForAllNvidiaDevicesThatWereAskedFor) {
 }
 
 // The numbers are those of the device that was used, not of device 0.
-TEST_F(Tool, XpuSmiIsAskedByAddress) {
+TEST_F(Tool, QueriesXpuSmiByPciAddress) {
   install("xpu-smi",
           "[ \"$1 $2\" = 'dump -d' ] || exit 9\n"
           "case $3 in 0000:03:00.0) memory=3;; 0000:9a:00.0) memory=154;; esac\n"
@@ -207,7 +207,7 @@ TEST_F(Tool, XpuSmiIsAskedByAddress) {
   EXPECT_EQ(reading(seen[0]->devices.at("xpu:0000:9a:00.0"), Metric::kMemoryUsed).value, 154.0 * 1024 * 1024);
 }
 
-TEST_F(Tool, AHangIsKilledAtTheDeadlineAndTheToolNotAskedAgain) {
+TEST_F(Tool, HangingToolIsKilledAndNotRetried) {
   install("nvidia-smi", "echo x >>calls; trap '' TERM; while :; do sleep 1000; done");
   const auto seen = sample(nvidia_smi(), {"cuda:GPU-a"}, 3, Milliseconds(1'000));
   for (const auto& one : seen) {
@@ -219,14 +219,14 @@ TEST_F(Tool, AHangIsKilledAtTheDeadlineAndTheToolNotAskedAgain) {
                                      "killed; it is not queried again, and its values are missing"));
 }
 
-TEST_F(Tool, OneThatPrintsForEverIsBounded) {
+TEST_F(Tool, EndlessOutputEndsAtDeadline) {
   install("nvidia-smi", "exec yes");
   const auto seen = sample(nvidia_smi(), {"cuda:GPU-a"}, 1, Milliseconds(1'000));
   EXPECT_FALSE(seen[0]);
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("telemetry_timeout: ")));
 }
 
-TEST_F(Tool, AnAbsentToolIsAFactAndNoWarning) {
+TEST_F(Tool, AbsentToolCausesNoWarning) {
   boost::asio::io_context io;
   ToolSampler tool(io, *containment_, xpu_smi(), {.env = {"PATH=" + directory_}});
   std::string why;
@@ -236,7 +236,7 @@ TEST_F(Tool, AnAbsentToolIsAFactAndNoWarning) {
   EXPECT_THAT(tool.take_warnings(), IsEmpty());
 }
 
-TEST_F(Tool, AnUnknownTableIsNamedOnceAndTheToolNotAskedAgain) {
+TEST_F(Tool, UnknownTableWarnsOnceAndDisablesTool) {
   install("nvidia-smi", "echo x >>calls; echo 'NVIDIA-SMI has failed: \\033[31mno\\001'");
   const auto seen = sample(nvidia_smi(), {"cuda:GPU-a"}, 2);
   EXPECT_FALSE(seen[0]);
@@ -245,7 +245,7 @@ TEST_F(Tool, AnUnknownTableIsNamedOnceAndTheToolNotAskedAgain) {
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("telemetry_table: nvidia-smi prints an unknown table")));
 }
 
-TEST_F(Tool, AMissingColumnIsToldOnceAndTheOthersAreUsed) {
+TEST_F(Tool, MissingColumnWarnsOnceAndKeepsOthers) {
   install("nvidia-smi", "echo x >>calls; echo 'power.draw [W], uuid, fan [%]'; echo '7 W, GPU-a, 3 %'");
   const auto seen = sample(nvidia_smi(), {"cuda:GPU-a"}, 2);
   ASSERT_TRUE(seen[1]) << seen[1].error().what;
@@ -257,7 +257,7 @@ TEST_F(Tool, AMissingColumnIsToldOnceAndTheOthersAreUsed) {
                                                "memory_used, utilisation, temperature, clock")));
 }
 
-TEST_F(Tool, AFailureIsNamed) {
+TEST_F(Tool, WarnsAboutFailedTool) {
   install("nvidia-smi", "echo 'No devices were found'; exit 6");
   EXPECT_FALSE(sample(nvidia_smi(), {"cuda:GPU-a"})[0]);
   EXPECT_THAT(warnings_, ElementsAre(HasSubstr("telemetry_tool: nvidia-smi ended with exit code 6")));

@@ -67,7 +67,7 @@ class CollectTest : public testing::Test {
   ProcReader reader_;
 };
 
-TEST_F(CollectTest, NamesTheFunctionThatAProgramWaitsIn) {
+TEST_F(CollectTest, ReportsFunctionOfWaitingProgram) {
   if (find_tool("gdb", ::getenv("PATH")).empty() && find_tool("eu-stack", ::getenv("PATH")).empty())
     GTEST_SKIP() << "needs: gdb or eu-stack on PATH";
   collect();
@@ -83,7 +83,7 @@ TEST_F(CollectTest, NamesTheFunctionThatAProgramWaitsIn) {
   EXPECT_THAT(text_.str(), HasSubstr("(worker)"));
 }
 
-TEST_F(CollectTest, HasTheKernelLogOfTheCaseOrSaysWhyNot) {
+TEST_F(CollectTest, IncludesKernelLogAndReportsGap) {
   request_.environment["PATH"] = "/nowhere";
   request_.kernel_lines = {"xe 0000:03:00.0: one", "xe 0000:03:00.0: two"};
   request_.kernel_gap = "the kernel log cannot be read";
@@ -93,14 +93,14 @@ TEST_F(CollectTest, HasTheKernelLogOfTheCaseOrSaysWhyNot) {
   EXPECT_THAT(digests_.back(), Contains("the kernel log cannot be read"));
 }
 
-TEST_F(CollectTest, WithoutToolsSaysWhatToInstall) {
+TEST_F(CollectTest, MissingToolsSuggestInstallation) {
   request_.environment["PATH"] = "/nowhere";
   collect();
   EXPECT_THAT(digests_.back(), Contains(HasSubstr("pid " + std::to_string(child_.pid()))));
   EXPECT_THAT(digests_.back(), Contains(AnyOf(HasSubstr("apt-get install gdb"), HasSubstr("not permitted"))));
 }
 
-TEST_F(CollectTest, AToolThatHangsCostsItsBudgetAndNothingElse) {
+TEST_F(CollectTest, HangingToolIsKilledAtBudget) {
   request_.environment["PATH"] = directory_with("gdb", "echo 'Thread 1 (LWP 7)'; exec sleep 300");
   request_.environment["PATH"] += ":/usr/bin:/bin";
   request_.budget = Milliseconds(800);
@@ -131,7 +131,7 @@ class OneCpu {
   cpu_set_t before_{};
 };
 
-TEST_F(CollectTest, DoesNotCountTheWaitsOfAToolForACpu) {
+TEST_F(CollectTest, CpuWaitOfToolDoesNotCount) {
   const OneCpu one_cpu;
   std::list<testing_support::TalkingChild> loops;
   for (int i = 0; i < 3; ++i) loops.emplace_back(std::vector<std::string>{"sh", "-c", "while :; do :; done"});
@@ -148,14 +148,14 @@ TEST_F(CollectTest, DoesNotCountTheWaitsOfAToolForACpu) {
   EXPECT_THAT(text_.str(), HasSubstr("#0 f ()"));
 }
 
-TEST_F(CollectTest, ATraceThatIsRefusedSaysHowToAllowIt) {
+TEST_F(CollectTest, DeniedTraceExplainsPermission) {
   request_.environment["PATH"] =
       directory_with("gdb", "echo 'ptrace: Operation not permitted.' >&2; exit 0") + ":/usr/bin:/bin";
   collect();
   EXPECT_THAT(digests_.back(), Contains(HasSubstr("not permitted; ")));
 }
 
-TEST_F(CollectTest, TheFirstDigestComesBeforeAnyTool) {
+TEST_F(CollectTest, FirstDigestPrecedesTools) {
   request_.environment["PATH"] = "/nowhere";
   collect();
   ASSERT_EQ(digests_.size(), 3u);
@@ -209,7 +209,7 @@ class CollectPythonTest : public CollectTest {
   testing_support::TalkingChild python_{{"python3", "-c", kBlockedPython}};
 };
 
-TEST_F(CollectPythonTest, NamesTheLineOfANativeCallThatHoldsTheGil) {
+TEST_F(CollectPythonTest, ReportsLineOfBlockingNativeCall) {
   const std::string path = ::getenv("PATH");
   const std::string tool = find_tool("py-spy", path + ":" + EVIDENCE_TOOLS);
   if (tool.empty()) GTEST_SKIP() << "needs: py-spy on PATH or beside proctor";
@@ -225,7 +225,7 @@ TEST_F(CollectPythonTest, NamesTheLineOfANativeCallThatHoldsTheGil) {
   EXPECT_THAT(text_.str(), HasSubstr(" (loader)\n")) << "the stacks of the other threads are in the file";
 }
 
-TEST_F(CollectPythonTest, PySpyIsFoundBesideProctorToo) {
+TEST_F(CollectPythonTest, FindsPySpyInAdditionalDirectory) {
   request_.environment["PATH"] = "/nowhere";
   request_.more_tools = directory_with(
       "py-spy",
@@ -234,38 +234,38 @@ TEST_F(CollectPythonTest, PySpyIsFoundBesideProctorToo) {
   EXPECT_THAT(digests_.back(), Contains("  Python: f at a:7"));
 }
 
-TEST_F(CollectPythonTest, WithoutPySpySaysHowToGetIt) {
+TEST_F(CollectPythonTest, MissingPySpySuggestsInstallation) {
   request_.environment["PATH"] = "/nowhere";
   collect();
   EXPECT_THAT(digests_.back(), Contains("Python stacks: py-spy is not on PATH; pip install py-spy"));
 }
 
-TEST_F(CollectPythonTest, APySpyThatHangsIsKilledAndNamed) {
+TEST_F(CollectPythonTest, HangingPySpyIsKilledAndReported) {
   request_.budget = Milliseconds(1'000);
   EXPECT_THAT(collect_with_py_spy("sleep 300 & exec sleep 300"),
               Contains(HasSubstr("Python stacks: py-spy: killed after")));
 }
 
-TEST_F(CollectPythonTest, APySpyThatPrintsGarbageIsNamed) {
+TEST_F(CollectPythonTest, InvalidPySpyOutputIsReported) {
   EXPECT_THAT(collect_with_py_spy("echo '[{\"frames\": 1, \033[31m'; exit 0"),
               Contains("Python stacks: py-spy: printed no stacks"));
   EXPECT_THAT(text_.str(), Not(HasSubstr("\033")));
 }
 
-TEST_F(CollectPythonTest, APySpyThatPrintsAGigabyteIsNamedAndFillsNoDisk) {
+TEST_F(CollectPythonTest, PySpyOutputSizeIsLimited) {
   EXPECT_THAT(collect_with_py_spy("exec head -c 1073741824 /dev/zero"),
               Contains(AnyOf("Python stacks: py-spy: printed too much",
                              HasSubstr("Python stacks: py-spy: killed after"))));
   EXPECT_LT(text_.str().size(), 1u << 20);
 }
 
-TEST_F(CollectPythonTest, APySpyThatDiesIsNamedWithItsReason) {
+TEST_F(CollectPythonTest, PySpyCrashIsReportedWithReason) {
   EXPECT_THAT(collect_with_py_spy("kill -SEGV $$"), Contains("Python stacks: py-spy: killed by signal 11"));
   EXPECT_THAT(collect_with_py_spy("printf 'Error: no such thing\\nCaused by\\n' >&2; exit 1"),
               Contains("Python stacks: py-spy: exit 1: Error: no such thing"));
 }
 
-TEST(AcceleratorNode, KnowsThemByPath) {
+TEST(AcceleratorNode, MatchesAcceleratorPaths) {
   for (const char* node : {"/dev/dri/renderD128", "/dev/dri/card0", "/dev/accel/accel0", "/dev/nvidia0",
                            "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/kfd"}) {
     EXPECT_TRUE(is_accelerator_node(node)) << node;
@@ -303,7 +303,7 @@ ProcessFinding rank(int number) {
   return made;
 }
 
-TEST(TenLines, NameThePythonLineTheNativeFrameAndTheDevice) {
+TEST(TenLines, ListPythonLineNativeFrameAndDevice) {
   Findings findings{.devices = {"xpu:0000:03:00.0"}, .processes = {rank(3)}, .gaps = {}};
   findings.processes[0].facts.device_nodes = {"/dev/dri/renderD128"};
   findings.processes[0].facts.resident_kib = 45 * 1024;
@@ -315,7 +315,7 @@ TEST(TenLines, NameThePythonLineTheNativeFrameAndTheDevice) {
           "  Python: step at /src/train.py:12 < main at train.py:40", "  native: ioctl"));
 }
 
-TEST(TenLines, FramesOfTheCLibraryAreLeftOutUnlessThereAreNoOthers) {
+TEST(TenLines, OmitCLibraryFramesIfOthersExist) {
   Findings findings;
   findings.processes = {process(1, 0, "train", "futex_wait")};
   auto& frames = findings.processes[0].native.emplace_back().frames;
@@ -326,7 +326,7 @@ TEST(TenLines, FramesOfTheCLibraryAreLeftOutUnlessThereAreNoOthers) {
   EXPECT_EQ(ten_lines(findings).back(), "  native: wait_for_copy at queue.cc:40");
 }
 
-TEST(OwnFrameOfFindings, IsThePythonOneBeforeTheNativeOne) {
+TEST(OwnFrameOfFindings, PrefersPythonFrame) {
   Findings findings{.processes = {rank(0)}};
   findings.processes[0].native[0].frames = {{"launch", "/src/extension.cc:9"}};
   EXPECT_EQ(own_frame(findings)->location, "/src/train.py:12");
@@ -336,7 +336,7 @@ TEST(OwnFrameOfFindings, IsThePythonOneBeforeTheNativeOne) {
   EXPECT_FALSE(own_frame(findings));
 }
 
-TEST(TenLines, WhoHoldsADeviceComesFirstAndAWaitingShellNotAtAll) {
+TEST(TenLines, ListDeviceHoldersFirstAndOmitShells) {
   Findings findings;
   findings.processes = {process(1, 0, "sh", "do_wait"), process(2, 1, "logger", "pipe_read"),
                         process(3, 1, "train", "futex_wait")};
@@ -354,14 +354,14 @@ TEST(TenLines, ManyRanksHaveOneLineEach) {
   EXPECT_THAT(lines[2], HasSubstr("save at /src/train.py:77"));
 }
 
-TEST(TenLines, HaveTheFirstLineOfTheKernelLog) {
+TEST(TenLines, IncludeFirstKernelLogLine) {
   const Findings findings{.devices = {"xpu-sim:0"}, .kernel_lines = {"xe: Timedout job", "xe: coredump"}};
   EXPECT_EQ(ten_lines(findings),
             (std::vector<std::string>{"devices: xpu-sim:0", "kernel log: xe: Timedout job",
                                       "no process was left"}));
 }
 
-TEST(TenLines, AreNeverMoreThanTenAndNeverLong) {
+TEST(TenLines, LimitNumberAndLengthOfLines) {
   for (const std::size_t count : {0, 1, 2, 3, 9, 10, 64}) {
     Findings findings{
         .devices = {std::string(500, 'd')}, .processes = {}, .gaps = {"gap 1", "gap 2", "gap 3"}};
@@ -376,7 +376,7 @@ TEST(TenLines, AreNeverMoreThanTenAndNeverLong) {
   }
 }
 
-TEST(TenLines, NoControlCharacterOfTheProgramGetsThrough) {
+TEST(TenLines, RemoveControlCharacters) {
   Findings findings;
   findings.processes = {process(1, 0, "a\x1b[31mb\nc", "")};
   EXPECT_THAT(ten_lines(findings), ElementsAre(AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\n")))));

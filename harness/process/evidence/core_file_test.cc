@@ -10,7 +10,7 @@ namespace {
 const CrashedProcess kProcess{.pid = 7, .host_pid = 4711, .program = "/opt/a program with a long name"};
 constexpr CoreLimit kUnlimited{.soft = ~0ULL, .hard = ~0ULL};
 
-TEST(CoreGlob, ExpandsWhatIsKnownAndLeavesTheRestOpen) {
+TEST(CoreGlob, ExpandsKnownSpecifiers) {
   const auto glob = [](const std::string& pattern, bool adds_pid = false) {
     return core_glob({.text = pattern, .adds_pid = adds_pid}, kProcess, "/home/a[1]");
   };
@@ -22,11 +22,11 @@ TEST(CoreGlob, ExpandsWhatIsKnownAndLeavesTheRestOpen) {
   EXPECT_EQ(glob("/cores/%"), "/cores/");
 }
 
-TEST(CoreGlob, APidOfAnotherNamespaceIsOpen) {
+TEST(CoreGlob, UnknownHostPidBecomesWildcard) {
   EXPECT_EQ(core_glob({.text = "/c/%P"}, {.pid = 2, .host_pid = 0, .program = "x"}, "/"), "/c/*");
 }
 
-TEST(WhereTheCoreIs, NamesTheCommandOfWhoTookIt) {
+TEST(CoreLocation, SuggestsCommandOfCoreHandler) {
   const CorePattern systemd{.text = "|/usr/lib/systemd/systemd-coredump %P %u %g"};
   EXPECT_EQ(where_the_core_is(systemd, kUnlimited, kProcess, true),
             "its core went to systemd-coredump: `coredumpctl gdb 4711`");
@@ -41,19 +41,19 @@ TEST(WhereTheCoreIs, NamesTheCommandOfWhoTookIt) {
             "no core: coredump.socket took none (kernel.core_pattern)");
 }
 
-TEST(CorePattern, IsSharedWithoutThePid) {
+TEST(CorePattern, IsSharedWithoutPid) {
   EXPECT_TRUE((CorePattern{.text = "core"}).is_shared());
   EXPECT_FALSE((CorePattern{.text = "core", .adds_pid = true}).is_shared());
   EXPECT_FALSE((CorePattern{.text = "core.%e.%p"}).is_shared());
 }
 
-TEST(CoreGlob, WithoutAPidFindsThoseOfAllProcesses) {
+TEST(CoreGlob, MissingPidMatchesAllProcesses) {
   EXPECT_EQ(core_glob({.text = "core.%p"}, {}, "/d"), "/d/core.*");
   EXPECT_EQ(core_glob({.text = "core", .adds_pid = true}, {}, "/d"), "/d/core.*");
   EXPECT_EQ(core_glob({.text = "core"}, {}, "/d"), "/d/core");
 }
 
-TEST(WhereTheCoreIs, SaysWhatToSet) {
+TEST(CoreLocation, ExplainsMissingCore) {
   const CorePattern file{.text = "core"};
   EXPECT_EQ(where_the_core_is(file, {.soft = 0, .hard = 0}, kProcess, false),
             "no core: its size is limited to 0 (ulimit -Hc), which only root can raise");
@@ -64,7 +64,7 @@ TEST(WhereTheCoreIs, SaysWhatToSet) {
             "no core: the program forbade it, or there was no place for it (kernel.core_pattern is core.%p)");
 }
 
-TEST(LeavesACore, OnlySomeSignalsDo) {
+TEST(LeavesACore, ReturnsTrueOnlyForCoreSignals) {
   EXPECT_TRUE(leaves_a_core(SIGSEGV));
   EXPECT_TRUE(leaves_a_core(SIGABRT));
   EXPECT_FALSE(leaves_a_core(SIGKILL));

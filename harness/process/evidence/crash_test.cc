@@ -28,7 +28,7 @@ constexpr std::uint64_t kMuch = 1ULL << 40;
 
 ThreadStack stack(const std::vector<ThreadFrame>& frames) { return {.tid = 1, .name = "", .frames = frames}; }
 
-TEST(CrashLines, BeginWithWhatWentWrong) {
+TEST(CrashLines, BeginWithCrashingFunction) {
   EXPECT_THAT(
       crash_lines(stack({{"copy", "/src/copy.cc:12"}, {"??", ""}, {"main", "/src/main.cc:7"}}), false),
       ElementsAre("crashed in copy at /src/copy.cc:12", "< main at main.cc:7"));
@@ -42,13 +42,13 @@ TEST(CrashLines, BeginWithWhatWentWrong) {
               ElementsAre("crashed in check at a.cc:3"));
 }
 
-TEST(CrashLines, AFunctionThatIsOnlyNamedLikeThemIsNamed) {
+TEST(CrashLines, KeepFunctionsWithSimilarNames) {
   for (const std::string name : {"abort_transfer", "kill_queue", "raise_to(int)", "killer::run"})
     EXPECT_THAT(crash_lines(stack({{"raise@@GLIBC_2.2.5", ""}, {"abort", ""}, {name, "a.cc:3"}}), false),
                 ElementsAre("crashed in " + name + " at a.cc:3"));
 }
 
-TEST(CrashLines, WhatAHandlerDidIsNoPartOfIt) {
+TEST(CrashLines, OmitSignalHandlerFrames) {
   EXPECT_THAT(
       crash_lines(
           stack({{"raise", ""}, {"on_segv", "h.cc:1"}, {"<signal handler called>", ""}, {"read", "r.cc:2"}}),
@@ -56,12 +56,12 @@ TEST(CrashLines, WhatAHandlerDidIsNoPartOfIt) {
       ElementsAre("crashed in read at r.cc:2"));
 }
 
-TEST(CrashLines, WhereNothingElseIsKnownWhatRaisedIt) {
+TEST(CrashLines, FallBackToRaisingFunction) {
   EXPECT_THAT(crash_lines(stack({{"kill", ""}, {"??", ""}}), false), ElementsAre("crashed in kill"));
   EXPECT_THAT(crash_lines(stack({}), false), IsEmpty());
 }
 
-TEST(CrashLines, ThoseOfTheInterpreterSayNothing) {
+TEST(CrashLines, OmitInterpreterFrames) {
   EXPECT_THAT(crash_lines(stack({{"string_at", ""}, {"_ctypes_callproc", ""}, {"main", ""}}), true),
               ElementsAre("crashed in string_at"));
 }
@@ -104,7 +104,7 @@ class CrashTest : public testing::Test {
   EvidenceDigest last_;
 };
 
-TEST_F(CrashTest, TheCoreIsKeptAndReadWhereItIs) {
+TEST_F(CrashTest, KeepsAndReadsCore) {
   collect();
   EXPECT_FALSE(std::filesystem::exists(written_));
   EXPECT_GT(bytes_on_disk(request_.core), 0u);
@@ -117,7 +117,7 @@ TEST_F(CrashTest, TheCoreIsKeptAndReadWhereItIs) {
   EXPECT_EQ(last_.frame->function, "wait_for_the_device");
 }
 
-TEST_F(CrashTest, OneForWhichThereIsNoRoomStaysAndIsReadThere) {
+TEST_F(CrashTest, ReadsCoreInPlaceWithoutRoom) {
   request_.room = 1;
   collect();
   EXPECT_TRUE(std::filesystem::exists(written_));
@@ -127,7 +127,7 @@ TEST_F(CrashTest, OneForWhichThereIsNoRoomStaysAndIsReadThere) {
   EXPECT_THAT(last_.lines.back(), HasSubstr("left at " + written_ + ": there is room for 0.0 MiB more"));
 }
 
-TEST_F(CrashTest, OneOfAnotherProcessOrTimeIsNotTaken) {
+TEST_F(CrashTest, IgnoresCoreOfAnotherProcessOrTime) {
   request_.owner.pid += 1;
   collect();
   EXPECT_THAT(last_.lines, ElementsAre(HasSubstr("no core of process ")));
@@ -139,7 +139,7 @@ TEST_F(CrashTest, OneOfAnotherProcessOrTimeIsNotTaken) {
 }
 
 // In PID namespaces of their own, processes of several cases can have the same pid.
-TEST_F(CrashTest, OneOfAnotherCaseWithTheSamePidIsNotTaken) {
+TEST_F(CrashTest, IgnoresCoreOfCaseWithSamePid) {
   request_.owner.containment_id = "run/8";
   EXPECT_EQ(found(), "");
   request_.owner.containment_id = "run/7";
@@ -147,7 +147,7 @@ TEST_F(CrashTest, OneOfAnotherCaseWithTheSamePidIsNotTaken) {
   EXPECT_EQ(found(), written_);
 }
 
-TEST_F(CrashTest, OneThatAnotherUserMayHaveWrittenIsNotTaken) {
+TEST_F(CrashTest, IgnoresCoreWritableByOthers) {
   namespace fs = std::filesystem;
   ASSERT_EQ(found(), written_);
   fs::permissions(written_, fs::perms::others_write, fs::perm_options::add);
@@ -161,7 +161,7 @@ TEST_F(CrashTest, OneThatAnotherUserMayHaveWrittenIsNotTaken) {
   EXPECT_EQ(found(), "");
 }
 
-TEST_F(CrashTest, OneInAScratchDirectoryIsNotSaidToStay) {
+TEST_F(CrashTest, ScratchCoreIsReportedAsNotKept) {
   request_.scratch = directory_.string();
   request_.room = 1;
   collect();
@@ -169,7 +169,7 @@ TEST_F(CrashTest, OneInAScratchDirectoryIsNotSaidToStay) {
 }
 
 // Names come from the core, and go to a debugger's command line and to the one that is advised.
-TEST_F(CrashTest, ANameThatADebuggerWouldTakeForAnOptionIsNone) {
+TEST_F(CrashTest, RejectsProgramNameThatLooksLikeOption) {
   const std::string name = std::filesystem::canonical(EVIDENCE_SAMPLE);
   std::string core = *read_file(written_);
   ASSERT_NE(read_core(written_)->program, "");
@@ -183,7 +183,7 @@ TEST_F(CrashTest, ANameThatADebuggerWouldTakeForAnOptionIsNone) {
   }
 }
 
-TEST_F(CrashTest, AToolThatHangsIsKilledAndTheCoreIsKept) {
+TEST_F(CrashTest, HangingToolIsKilledAndCoreKept) {
   const TempDir tools;
   std::ofstream(tools / "gdb") << "#!/bin/sh\nexec sleep 600\n";
   std::filesystem::permissions(tools / "gdb", std::filesystem::perms::owner_all);
@@ -194,7 +194,7 @@ TEST_F(CrashTest, AToolThatHangsIsKilledAndTheCoreIsKept) {
   EXPECT_THAT(last_.lines, ElementsAre(StartsWith("stack: gdb: killed after ")));
 }
 
-TEST(ReadCore, AnythingElseIsNone) {
+TEST(ReadCore, RejectsOtherFiles) {
   const TempDir directory;
   EXPECT_FALSE(read_core(directory / "none"));
   EXPECT_FALSE(read_core(directory.string()));
@@ -204,7 +204,7 @@ TEST(ReadCore, AnythingElseIsNone) {
 }
 
 // A core that was changed anywhere in its headers and notes is read, or not; nothing else happens.
-TEST_F(CrashTest, ADamagedCoreDoesNoHarm) {
+TEST_F(CrashTest, DamagedCoreIsReadSafely) {
   std::fstream file(written_, std::ios::binary | std::ios::in | std::ios::out);
   for (std::streamoff at = 0; at < 4096; ++at) {
     const char byte = static_cast<char>(file.seekg(at).get());
@@ -217,11 +217,11 @@ TEST_F(CrashTest, ADamagedCoreDoesNoHarm) {
 }
 
 // What is not uploaded is known by its ending (.github/actions).
-TEST(MoveCore, TheDraftIsNamedAsACore) {
+TEST(MoveCore, DraftKeepsCoreSuffix) {
   EXPECT_EQ(core_draft("/run/evidence/s/case.1.core"), "/run/evidence/s/case.1.part.core");
 }
 
-TEST(MoveCore, ToAnotherFileSystemWithItsHoles) {
+TEST(MoveCore, KeepsHolesAcrossFileSystems) {
   const TempDir here;
   const std::string there = "/dev/shm/proctor-move-core-" + std::to_string(::getpid());
   std::ofstream(here / "core", std::ios::binary) << "begin";

@@ -8,14 +8,14 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(LastDigest, IsTheLastCompleteOne) {
+TEST(LastDigest, ReturnsLastCompleteDigest) {
   EXPECT_THAT(last_digest("a\n\f\nb\nc\n\f\n").lines, ElementsAre("b", "c"));
   EXPECT_THAT(last_digest("a\n\f\nb\nhalf a li").lines, ElementsAre("a"));
   EXPECT_TRUE(last_digest("").lines.empty());
   EXPECT_TRUE(last_digest("a\n").lines.empty());
 }
 
-TEST(LastDigest, IsReadAsItWasWritten) {
+TEST(LastDigest, RoundTripsText) {
   const EvidenceDigest first{.lines = {"a"}, .frame = StackFrame{"f", "x.cc:1"}, .core_program = "/x"};
   const EvidenceDigest last{.lines = {"b", ""}, .frame = StackFrame{"g(int) const", "/a b/y.cc:2"}};
   const EvidenceDigest read = last_digest(to_text(first) + to_text(last));
@@ -30,7 +30,7 @@ TEST(LastDigest, IsReadAsItWasWritten) {
 
 using testing::Contains;
 
-TEST(GatherArguments, EachValueIsItsOwnWord) {
+TEST(GatherArguments, EachValueIsOneArgument) {
   const auto arguments = gather_arguments({.program = "p",
                                            .guard = 12,
                                            .devices = {"xpu:0000:03:00.0"},

@@ -34,7 +34,7 @@ class KernelLogTest : public testing::Test {
   const std::string path_ = directory_ / "kernel.log";
 };
 
-TEST(ParseKmsg, ReadsARecordOfTheKernel) {
+TEST(ParseKmsg, ParsesKernelRecord) {
   const auto line = parse_kmsg(
       "4,339,5140900,-;xe 0000:03:00.0: [drm] a\\x09b\n SUBSYSTEM=pci\n DEVICE=+pci:0000:03:00.0\n");
   ASSERT_TRUE(line);
@@ -45,14 +45,14 @@ TEST(ParseKmsg, ReadsARecordOfTheKernel) {
   EXPECT_EQ(parse_kmsg("6,1,2,-,caller=T42;text\n")->text, "text") << "newer kernels add fields";
 }
 
-TEST(ParseKmsg, RefusesWhatTheKernelDidNotSay) {
+TEST(ParseKmsg, RejectsUserRecordsAndInvalidText) {
   EXPECT_FALSE(parse_kmsg("12,340,5140901,-;NVRM: Xid (PCI:0000:03:00): 79, says a program\n"));
   EXPECT_FALSE(parse_kmsg("text"));
   EXPECT_FALSE(parse_kmsg("6,1,2"));
   EXPECT_FALSE(parse_kmsg(""));
 }
 
-TEST_F(KernelLogTest, TellsWhatCameSinceAMark) {
+TEST_F(KernelLogTest, ReturnsLinesSincePosition) {
   KernelLog log(path_);
   ASSERT_EQ(log.problem(), "");
   const auto begin = log.position();
@@ -68,7 +68,7 @@ TEST_F(KernelLogTest, TellsWhatCameSinceAMark) {
   EXPECT_THAT(texts(log.since(middle)), ElementsAre("three", "half a line"));
 }
 
-TEST_F(KernelLogTest, AFloodCostsLinesThatAreCounted) {
+TEST_F(KernelLogTest, CountsLostLines) {
   KernelLog log(path_);
   const auto begin = log.position();
   std::string flood;
@@ -80,7 +80,7 @@ TEST_F(KernelLogTest, AFloodCostsLinesThatAreCounted) {
   EXPECT_GT(lines.lost, 0U);
 }
 
-TEST_F(KernelLogTest, NeverWaits) {
+TEST_F(KernelLogTest, DoesNotBlockOnFifo) {
   const std::string fifo = path_ + ".fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
   KernelLog log(fifo);  // nobody writes there
@@ -89,14 +89,14 @@ TEST_F(KernelLogTest, NeverWaits) {
   std::filesystem::remove(fifo);
 }
 
-TEST(KernelLogProblem, SaysHowToAllowIt) {
+TEST(KernelLogProblem, ExplainsRequiredPermission) {
   EXPECT_THAT(KernelLog("/nowhere/log").problem(), HasSubstr("PROCTOR_KERNEL_LOG"));
   EXPECT_THAT(how_to_read_kernel_log("/dev/kmsg", EPERM), HasSubstr("sysctl kernel.dmesg_restrict=0"));
   EXPECT_THAT(how_to_read_kernel_log("/dev/kmsg", ENOENT), HasSubstr("--device /dev/kmsg"));
 }
 
 // The real one, where it may be read: what a program writes there is not the kernel's.
-TEST(KernelLogDevice, IsReadFromNowOn) {
+TEST(KernelLogDevice, IgnoresMessagesOfPrograms) {
   KernelLog log;
   if (!log.problem().empty()) GTEST_SKIP() << "needs: " << log.problem();
   const auto begin = log.position();

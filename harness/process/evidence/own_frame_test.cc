@@ -24,7 +24,7 @@ std::string own_of_python(const std::vector<ThreadFrame>& frames) {
 }
 
 // What gdb 13 prints on Debian 12 with libc6-dbg.
-TEST(OwnFrame, OfAHangIsNotOfTheCLibrary) {
+TEST(OwnFrame, HangFrameSkipsCLibrary) {
   const auto threads = parse_native_stacks(
       "Thread 1 (LWP 4711):\n"
       "#0  __futex_abstimed_wait_common (futex_word=...) at ./nptl/./nptl/futex-internal.c:103\n"
@@ -51,7 +51,7 @@ TEST(OwnFrame, SkipsSourcesOfEveryRuntime) {
   EXPECT_EQ(own({{"mine", "/home/u/./src/x.c:1"}}), "mine | /home/u/src/x.c:1");
 }
 
-TEST(OwnFrame, WithoutLinesIsTheFirstThatIsNotOfTheSystem) {
+TEST(OwnFrame, SkipsSystemLibrariesWithoutSourceLines) {
   const std::string libc = "/lib/x86_64-linux-gnu/libc.so.6";
   EXPECT_EQ(own({{"ioctl", "", libc},
                  {"zeCommandQueueSynchronize", "", "/usr/lib/x86_64-linux-gnu/libze_loader.so.1"},
@@ -66,13 +66,13 @@ TEST(OwnFrame, WithoutLinesIsTheFirstThatIsNotOfTheSystem) {
   EXPECT_EQ(own({}), "none");
 }
 
-TEST(OwnFrame, OfACrashIsBelowWhatRaisesTheSignal) {
+TEST(OwnFrame, CrashFrameSkipsRaisingFunctions) {
   EXPECT_EQ(own({{"raise", ""}, {"abort", ""}, {"check", ""}, {"main", ""}}), "check | ");
   EXPECT_EQ(own({{"on_segv", "h.cc:1"}, {"<signal handler called>", ""}, {"read", "r.cc:2"}}),
             "read | r.cc:2");
 }
 
-TEST(OwnFrame, OfAPythonIsNotOfTheInterpreter) {
+TEST(OwnFrame, SkipsPythonInterpreterFrames) {
   const std::string libc = "/lib/x86_64-linux-gnu/libc.so.6";
   EXPECT_EQ(
       own({{"pause", "", libc}, {"time_sleep", ""}, {"_PyEval_EvalFrameDefault", ""}, {"main", ""}}, true),
@@ -84,7 +84,7 @@ TEST(OwnFrame, OfAPythonIsNotOfTheInterpreter) {
             "launch | /src/extension.cc:9");
 }
 
-TEST(OwnFrame, IsBounded) {
+TEST(OwnFrame, LimitsTextLength) {
   const auto frame =
       own_frame({.tid = 1, .name = "", .frames = {{std::string(100'000, 'f'), "a\nb.cc:1"}}}, false);
   ASSERT_TRUE(frame);
@@ -92,7 +92,7 @@ TEST(OwnFrame, IsBounded) {
   EXPECT_EQ(frame->location, "a b.cc:1");
 }
 
-TEST(OwnPythonFrame, IsNotOfTheStandardLibrary) {
+TEST(OwnPythonFrame, SkipsStandardLibrary) {
   EXPECT_EQ(own_of_python({{"wait", "/usr/lib/python3.11/threading.py:327"},
                            {"wait", "/root/.pyenv/versions/3.13.1t/lib/python3.13t/threading.py:629"},
                            {"_load", "<frozen importlib._bootstrap>:1"},
@@ -103,7 +103,7 @@ TEST(OwnPythonFrame, IsNotOfTheStandardLibrary) {
   EXPECT_EQ(own_of_python({{"wait", "/usr/lib/python3.11/threading.py:327"}}), "none");
 }
 
-TEST(OwnPythonFrame, IsTheTestsRatherThanThatOfAnInstalledPackage) {
+TEST(OwnPythonFrame, PrefersTestToInstalledPackage) {
   const ThreadFrame sync = {"synchronize", "/usr/lib/python3/dist-packages/torch/cuda/__init__.py:9"};
   const ThreadFrame pluggy = {"_multicall", "/venv/lib/python3.11/site-packages/pluggy/_callers.py:1"};
   EXPECT_EQ(own_of_python({sync, {"test_copy", "/src/test_copy.py:12"}, pluggy}),
@@ -113,7 +113,7 @@ TEST(OwnPythonFrame, IsTheTestsRatherThanThatOfAnInstalledPackage) {
       << "what started pytest is not the test";
 }
 
-TEST(FrameOfFatalError, IsReadFromWhatPythonPrints) {
+TEST(FrameOfFatalError, ParsesPythonFatalError) {
   const std::string printed =
       "collected 2 items\nFatal Python error: Segmentation fault\n\n"
       "Thread 0x00007f10 (most recent call first):\n  File \"/src/other.py\", line 3 in other\n\n"

@@ -7,7 +7,7 @@
 namespace proctor {
 namespace {
 
-TEST(NativeStacks, ReadsGdb) {
+TEST(NativeStacks, ParsesGdbOutput) {
   const auto threads = parse_native_stacks(
       "[Thread debugging using libthread_db enabled]\n"
       "Thread 2 (Thread 0x7f10 (LWP 4712) \"worker \\\"1\\\"\"):\n"
@@ -34,7 +34,7 @@ TEST(NativeStacks, ReadsGdb) {
   EXPECT_EQ(threads[1].frames[1].function, "??");
 }
 
-TEST(NativeStacks, ReadsEuStack) {
+TEST(NativeStacks, ParsesEuStackOutput) {
   const auto threads = parse_native_stacks(
       "PID 4711 - process\nTID 4711:\n#0  0x00007f9d pause\n#1  0x0000561b wait_for_the_device\n"
       "TID 4712:\n#0  0x00007f9d\n");
@@ -44,7 +44,7 @@ TEST(NativeStacks, ReadsEuStack) {
   EXPECT_EQ(threads[1].frames[0].function, "??");
 }
 
-TEST(NativeStacks, AnythingElseIsNoStack) {
+TEST(NativeStacks, RejectsOtherOutput) {
   EXPECT_TRUE(parse_native_stacks("").empty());
   EXPECT_TRUE(parse_native_stacks("ptrace: Operation not permitted.\n#0  0x00 in main ()\n").empty());
   EXPECT_TRUE(parse_native_stacks("Thread \nThread (LWP x)\nTID :\n#\n#x\n").empty());
@@ -62,7 +62,7 @@ ProcessFacts process_with(const std::vector<std::pair<int, int>>& threads) {
   return process;
 }
 
-TEST(PySpy, TheMainThreadComesFirstAndThreadsHaveTheNumbersThatWeSee) {
+TEST(PySpy, ListsMainThreadFirstWithHostTids) {
   const auto threads = parse_py_spy(
       R"json([{"pid": 90, "thread_id": 14013, "thread_name": "loader (1)", "os_thread_id": 2, "active": true,
            "owns_gil": false, "frames": [{"name": "get", "filename": "/usr/lib/queue.py", "line": 171}]},
@@ -83,7 +83,7 @@ TEST(PySpy, TheMainThreadComesFirstAndThreadsHaveTheNumbersThatWeSee) {
   EXPECT_EQ(threads->at(1).name, "loader (1)");
 }
 
-TEST(PySpy, WithoutNumbersTheNameTellsTheMainThread) {
+TEST(PySpy, FindsMainThreadByName) {
   const auto threads = parse_py_spy(
       R"([{"thread_name": "a", "os_thread_id": null, "frames": []}, {"thread_name": "MainThread", "frames": []}])",
       process_with({{90, 90}}));
@@ -92,7 +92,7 @@ TEST(PySpy, WithoutNumbersTheNameTellsTheMainThread) {
   EXPECT_EQ(threads->at(0).tid, 0);
 }
 
-TEST(PySpy, AnythingElseIsNoStack) {
+TEST(PySpy, RejectsOtherOutput) {
   for (const std::string& text :
        {std::string(), std::string("Error: Permission Denied\n"), std::string("[]"), std::string("[7, null]"),
         std::string("{}"), std::string(R"([{"thread_name": "MainTh)"), std::string(1 << 20, '['),
@@ -107,7 +107,7 @@ TEST(PySpy, AnythingElseIsNoStack) {
   EXPECT_EQ(odd->at(1).frames.size(), 1u);
 }
 
-TEST(PySpy, IsAskedOfAPythonAndOfNothingElse) {
+TEST(PySpy, FindsInterpreterOnlyForPython) {
   ProcReader reader;
   testing_support::TalkingChild python(
       {"python3", "-c", "import os, time; os.write(1, b'up\\n'); os.close(1); time.sleep(999)"});

@@ -8,7 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Permission, SaysWhatToPaste) {
+TEST(TracingPermission, SuggestsRequiredSetting) {
   EXPECT_THAT(how_to_allow_tracing({.yama = 1, .capable = false}),
               HasSubstr("sysctl kernel.yama.ptrace_scope=0"));
   EXPECT_THAT(how_to_allow_tracing({.yama = 2, .capable = false}),
@@ -19,7 +19,7 @@ TEST(Permission, SaysWhatToPaste) {
   EXPECT_THAT(how_to_allow_tracing({.yama = 1, .capable = true}), HasSubstr("seccomp"));
 }
 
-TEST(Permission, FollowsYama) {
+TEST(TracingPermission, FollowsYama) {
   EXPECT_TRUE(allows_tracing({.yama = {}, .capable = false}));
   EXPECT_TRUE(allows_tracing({.yama = 0, .capable = false}));
   EXPECT_TRUE(allows_tracing({.yama = 2, .capable = true}));

@@ -17,7 +17,7 @@ std::string every_byte() {
   return bytes;
 }
 
-TEST(RankPlan, ComesBackAsItWas) {
+TEST(RankPlan, RoundTripsText) {
   const RankPlan plan{.argv = {"program", "a b", "\xff\xfe", "\xc3\xa9\xc0", every_byte()},
                       .rendezvous = "/x/1",
                       .events = true,
@@ -34,7 +34,7 @@ TEST(RankPlan, ComesBackAsItWas) {
   EXPECT_EQ(read->ranks[1].log, "/l/1");
 }
 
-TEST(RankPlan, WhatIsNoneIsRefused) {
+TEST(RankPlan, RejectsInvalidPlan) {
   const std::string deep(200'000, '[');
   for (const std::string& text :
        {std::string(), std::string("{}"), std::string("nonsense"), deep, "{\"argv\":" + deep,
@@ -43,7 +43,7 @@ TEST(RankPlan, WhatIsNoneIsRefused) {
   EXPECT_FALSE(parse_rank_plan(to_text({.argv = {"x"}, .rendezvous = "", .ranks = {}})));
 }
 
-TEST(RankEnvironment, TheCallersOwnVariablesAreGone) {
+TEST(RankEnvironment, ReplacesRankVariablesOfCaller) {
   const auto env =
       rank_environment({"RANK=3", "WORLD_SIZE=8", "MASTER_PORT=29500", "RANKED=1"}, 1, 2, 4711, "/x");
   EXPECT_TRUE(has(env, "RANK=1"));
@@ -57,7 +57,7 @@ TEST(RankEnvironment, TheCallersOwnVariablesAreGone) {
   EXPECT_EQ(env.size(), 8u);
 }
 
-TEST(ReservePort, TwoAtOnceAreTwo) {
+TEST(ReservePort, ReturnsDistinctPorts) {
   const auto one = reserve_port();
   const auto two = reserve_port();
   ASSERT_TRUE(one && two);

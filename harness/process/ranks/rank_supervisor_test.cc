@@ -64,7 +64,7 @@ class SupervisedRanks : public testing::Test {
   }
 };
 
-TEST_F(SupervisedRanks, EachKnowsWhoItIsAndMeetsTheOthers) {
+TEST_F(SupervisedRanks, ReceiveRankAndSharedRendezvous) {
   supervise(R"sh(echo "$RANK of $WORLD_SIZE"; : > "$PROCTOR_RENDEZVOUS/$RANK"
             while [ "$(ls "$PROCTOR_RENDEZVOUS" | wc -l)" -lt 3 ]; do :; done
             echo '{"event":"step","v":1,"name":"met"}' >&$PROCTOR_EVENTS_FD)sh",
@@ -82,7 +82,7 @@ TEST_F(SupervisedRanks, EachKnowsWhoItIsAndMeetsTheOthers) {
   EXPECT_EQ(told, (std::vector<int>{0, 1, 2}));
 }
 
-TEST_F(SupervisedRanks, WhatARankSaidComesBeforeItsEnd) {
+TEST_F(SupervisedRanks, EventsPrecedeEndOfRank) {
   supervise("echo '{\"v\":1,\"event\":\"step\",\"name\":\"last words\"}' >&$PROCTOR_EVENTS_FD; kill -9 $$",
             1);
   ASSERT_EQ(said_.size(), 2u);
@@ -90,7 +90,7 @@ TEST_F(SupervisedRanks, WhatARankSaidComesBeforeItsEnd) {
   EXPECT_EQ(said_[1]["signal"], 9);
 }
 
-TEST_F(SupervisedRanks, AfterABadEndTheOthersHaveTheGrace) {
+TEST_F(SupervisedRanks, FailedRankEndsOthersAfterGrace) {
   supervise("[ $RANK = 1 ] && exit 3; sleep 100", 3, Milliseconds(100));
   EXPECT_EQ(ended_[1]["exit"], 3);
   for (const int rank : {0, 2}) {
@@ -99,7 +99,7 @@ TEST_F(SupervisedRanks, AfterABadEndTheOthersHaveTheGrace) {
   }
 }
 
-TEST_F(SupervisedRanks, WhoHasLeftDoesNotKeepTheOthersNorCutThemShort) {
+TEST_F(SupervisedRanks, RankThatLeftDoesNotAffectOthers) {
   supervise(
       R"sh(if [ $RANK = 0 ]; then echo '{"v":1,"event":"leave","how":"ended"}' >&$PROCTOR_EVENTS_FD; : > "$PROCTOR_RENDEZVOUS/left"
               kill -STOP $$; fi
@@ -111,7 +111,7 @@ TEST_F(SupervisedRanks, WhoHasLeftDoesNotKeepTheOthersNorCutThemShort) {
   EXPECT_EQ(ended_[0]["ended_by_runner"], true);
 }
 
-TEST_F(SupervisedRanks, WhoAnnouncedItsDeathComesToIt) {
+TEST_F(SupervisedRanks, SupervisorWaitsForAnnouncedDeath) {
   supervise(R"sh(if [ $RANK = 0 ]; then echo '{"v":1,"event":"leave","how":"signal:9"}' >&$PROCTOR_EVENTS_FD
                 : > "$PROCTOR_RENDEZVOUS/left"; sleep 0.2; kill -9 $$; fi
               while [ ! -e "$PROCTOR_RENDEZVOUS/left" ]; do :; done; exit 0)sh",
@@ -120,7 +120,7 @@ TEST_F(SupervisedRanks, WhoAnnouncedItsDeathComesToIt) {
   EXPECT_EQ(ended_[0]["ended_by_runner"], false);
 }
 
-TEST_F(SupervisedRanks, AnAnnouncedDeathGivesNobodyALimit) {
+TEST_F(SupervisedRanks, AnnouncedDeathStartsNoGracePeriod) {
   supervise(
       R"sh(if [ $RANK = 0 ]; then echo '{"v":1,"event":"leave","how":"signal:9"}' >&$PROCTOR_EVENTS_FD; kill -9 $$; fi
             sleep 0.2; exit 0)sh",

@@ -106,7 +106,7 @@ class BatchResultsTest : public testing::Test {
   std::optional<BatchResults> results_;
 };
 
-TEST_F(BatchResultsTest, TheFileHasTheResults) {
+TEST_F(BatchResultsTest, ReadsResultsFromFile) {
   print_all();
   write_file();
   EXPECT_EQ(end(1), "");
@@ -115,7 +115,7 @@ TEST_F(BatchResultsTest, TheFileHasTheResults) {
   EXPECT_THAT(cases(), ElementsAre("A pass", "B fail", "C pass"));
 }
 
-TEST_F(BatchResultsTest, ACaseThatEndsTheProcessIsBlamedAndTheOthersHaveNoResult) {
+TEST_F(BatchResultsTest, EndInsideCaseMakesEarlierResultsUnproven) {
   struct Row {
     std::optional<int> code;
     EndCause cause;
@@ -131,7 +131,7 @@ TEST_F(BatchResultsTest, ACaseThatEndsTheProcessIsBlamedAndTheOthersHaveNoResult
   }
 }
 
-TEST_F(BatchResultsTest, NoCaseIsBlamedForAnEndBetweenTwoCases) {
+TEST_F(BatchResultsTest, EndBetweenCasesMakesAllResultsUnproven) {
   for (const std::optional<int> code : {std::optional<int>(), std::optional(0)}) {
     reset();
     print(begin_of("A") + end_of("A") + begin_of("B") + end_of("B"));
@@ -141,7 +141,7 @@ TEST_F(BatchResultsTest, NoCaseIsBlamedForAnEndBetweenTwoCases) {
   }
 }
 
-TEST_F(BatchResultsTest, AFileOfAProcessThatDidNotExitCountsForNothing) {
+TEST_F(BatchResultsTest, IgnoresFileOfProcessWithoutExit) {
   print(begin_of("A") + end_of("A") + begin_of("B"));
   write_file({"pass", "pass", "pass"});
   EXPECT_EQ(end({}), "");
@@ -153,7 +153,7 @@ TEST_F(BatchResultsTest, AFileOfAProcessThatDidNotExitCountsForNothing) {
   EXPECT_THAT(cases(), ElementsAre("A none unproven", "B none unproven", "C none unproven"));
 }
 
-TEST_F(BatchResultsTest, NoResultCountsWhereTheFileAndTheOutputDisagree) {
+TEST_F(BatchResultsTest, RejectsContradictingFileAndOutput) {
   const std::string begins = begin_of("A") + end_of("A") + begin_of("B") + end_of("B");
   const std::string all = begins + begin_of("C") + end_of("C") + kAllRan;
   struct Row {
@@ -191,12 +191,12 @@ TEST_F(BatchResultsTest, NoResultCountsWhereTheFileAndTheOutputDisagree) {
   }
 }
 
-TEST_F(BatchResultsTest, ProcessesThatAreLeftInMidCaseMayHavePrintedTheLines) {
+TEST_F(BatchResultsTest, LeakedProcessesMakeOutputUnreliable) {
   print(begin_of("A") + end_of("A") + begin_of("B"));
   EXPECT_THAT(end(0, EndCause::kExited, /*leaked_processes=*/true), HasSubstr("left processes"));
 }
 
-TEST_F(BatchResultsTest, LinesOfOtherCasesAreNone) {
+TEST_F(BatchResultsTest, IgnoresLinesOfOtherCases) {
   print(begin_of("A") + begin_of("Other") + end_of("Other") + kAllRan + end_of("A") + begin_of("B") +
         failed("B") + begin_of("C") + end_of("C") + kAllRan);
   write_file();
@@ -204,7 +204,7 @@ TEST_F(BatchResultsTest, LinesOfOtherCasesAreNone) {
   EXPECT_THAT(cases(), ElementsAre("A pass", "B fail", "C pass"));
 }
 
-TEST_F(BatchResultsTest, AfterAFailureOutsideOfAllCasesOnlyFailuresCount) {
+TEST_F(BatchResultsTest, FailureOutsideCasesMakesPassesUnproven) {
   print("f.cc:1: Failure\n");
   print_all();
   write_file({"pass", "fail", "skip"});
@@ -213,14 +213,14 @@ TEST_F(BatchResultsTest, AfterAFailureOutsideOfAllCasesOnlyFailuresCount) {
   EXPECT_THAT(cases(), ElementsAre("A pass unproven", "B fail", "C skip unproven"));
 }
 
-TEST_F(BatchResultsTest, AnEnvironmentMayKeepAllCasesFromBeginning) {
+TEST_F(BatchResultsTest, EnvironmentSkipCountsForAllCases) {
   print(std::string("f.cc:1: Skipped\nno card\n") + kAllRan);
   write_file({"skip", "skip", "skip"});
   EXPECT_EQ(end(0), "");
   EXPECT_THAT(cases(), ElementsAre("A skip", "B skip", "C skip")) << "they begin when it has ended";
 }
 
-TEST_F(BatchResultsTest, AStoppedProcessHasNoResults) {
+TEST_F(BatchResultsTest, StoppedProcessHasNoResults) {
   print_all();
   write_file();
   EXPECT_EQ(end({}, EndCause::kStopped), "");

@@ -33,7 +33,7 @@ class CaseTrackerTest : public ::testing::Test {
   Clock::time_point now_{};
 };
 
-TEST_F(CaseTrackerTest, EachOfSeveralBeginsOnceWithItsOwnEvent) {
+TEST_F(CaseTrackerTest, SharedCaseBeginsAtOwnStartEvent) {
   const AttemptPlan plan = plan_of(3);
   CaseTracker cases(plan, /*starting=*/true);
   EXPECT_TRUE(cases.none_began());
@@ -49,7 +49,7 @@ TEST_F(CaseTrackerTest, EachOfSeveralBeginsOnceWithItsOwnEvent) {
   EXPECT_EQ(cases.begun(), std::vector<std::string>{"s/b"});
 }
 
-TEST_F(CaseTrackerTest, AContradictionLeavesOnlyFailures) {
+TEST_F(CaseTrackerTest, ContradictionKeepsOnlyFailures) {
   const AttemptPlan plan = plan_of(3);
   for (const char* event : {"start", "end"}) {
     CaseTracker cases(plan, /*starting=*/false);
@@ -74,7 +74,7 @@ TEST_F(CaseTrackerTest, AContradictionLeavesOnlyFailures) {
   }
 }
 
-TEST_F(CaseTrackerTest, OneCaseOrNoneYetHasNoContradiction) {
+TEST_F(CaseTrackerTest, ContradictionNeedsSeveralBegunCases) {
   const AttemptPlan one = plan_of(1);
   CaseTracker alone(one, /*starting=*/false);
   alone.begin({.which = 0});
@@ -85,7 +85,7 @@ TEST_F(CaseTrackerTest, OneCaseOrNoneYetHasNoContradiction) {
   EXPECT_EQ(early.why_unreliable(), "");
 }
 
-TEST_F(CaseTrackerTest, ACaseReportsOnceAndNotWhileItsProcessIsEnded) {
+TEST_F(CaseTrackerTest, CaseReportsOnceBeforeProcessEnds) {
   const AttemptPlan plan = plan_of(2);
   CaseTracker cases(plan, /*starting=*/false);
   cases.begin({.which = 0});
@@ -101,7 +101,7 @@ TEST_F(CaseTrackerTest, ACaseReportsOnceAndNotWhileItsProcessIsEnded) {
   EXPECT_FALSE(cases.open()->reported);
 }
 
-TEST_F(CaseTrackerTest, WhatIsReadAfterTheEndOfTheProcessTookNoTime) {
+TEST_F(CaseTrackerTest, LateEventAddsNoDuration) {
   const AttemptPlan plan = plan_of(2);
   CaseTracker cases(plan, /*starting=*/false);
   cases.begin({.which = 0, .started = now_ + Milliseconds(7)});
@@ -111,7 +111,7 @@ TEST_F(CaseTrackerTest, WhatIsReadAfterTheEndOfTheProcessTookNoTime) {
   EXPECT_EQ(cases.lasted(now_ + Milliseconds(9)), Milliseconds(1));
 }
 
-TEST_F(CaseTrackerTest, OfOneThatIsAloneTheStartEventOnlyEndsItsStartUp) {
+TEST_F(CaseTrackerTest, SingleCaseStartEventEndsStartup) {
   const AttemptPlan plan = plan_of(1);
   CaseTracker cases(plan, /*starting=*/true);
   cases.begin({.which = 0});

@@ -7,13 +7,13 @@ namespace {
 
 constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
 
-TEST(CoreBudget, GivesHalfOfWhatIsLeft) {
+TEST(CoreBudget, ReservesHalfOfRemainder) {
   CoreBudget budget;
   EXPECT_EQ(budget.reserve(), kGib / 2);
   EXPECT_EQ(budget.reserve(), kGib / 4);
 }
 
-TEST(CoreBudget, WhatACoreDoesNotTakeIsThereForOthers) {
+TEST(CoreBudget, UnusedReservationIsReturned) {
   CoreBudget budget;
   for (int core = 0; core < 100; ++core) {
     const auto room = budget.reserve();
@@ -22,7 +22,7 @@ TEST(CoreBudget, WhatACoreDoesNotTakeIsThereForOthers) {
   }
 }
 
-TEST(CoreBudget, HasNothingLeftAfterCoresThatAreLargerThanTheirRoom) {
+TEST(CoreBudget, OversizedCoreUsesUpBudget) {
   CoreBudget budget;
   budget.settle(budget.reserve(), 5 * kGib);
   EXPECT_EQ(budget.reserve(), 0U);

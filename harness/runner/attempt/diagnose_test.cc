@@ -46,7 +46,7 @@ class DiagnoseTest : public testing::Test {
   Told told_;
 };
 
-TEST_F(DiagnoseTest, AddressesComeFromWhatTheCaseWasGiven) {
+TEST_F(DiagnoseTest, ReadsDevicesFromCaseEnvironment) {
   const Diagnoser diagnoser{KernelLog(path_)};
   const auto devices = diagnoser.devices_in({"A=1", kDevices});
   ASSERT_EQ(devices.size(), 2U);
@@ -57,13 +57,13 @@ TEST_F(DiagnoseTest, AddressesComeFromWhatTheCaseWasGiven) {
   EXPECT_THAT(diagnoser.devices_in({"PROCTOR_DEVICES=nonsense"}), IsEmpty());
 }
 
-TEST_F(DiagnoseTest, TheHostsLogSaysNothingAboutSimulatedDevices) {
+TEST_F(DiagnoseTest, IgnoresHostLogForSimulatedDevices) {
   const std::vector<std::string> environment = {kDevices, "PROCTOR_SIM_TOPOLOGY=xpu:2x1"};
   EXPECT_EQ(Diagnoser(KernelLog()).devices_in(environment)[0].pci, "");
   EXPECT_EQ(Diagnoser(KernelLog(path_)).devices_in(environment)[0].pci, "0000:03:00.0") << "a stand-in may";
 }
 
-TEST_F(DiagnoseTest, AFailureOnADeviceThatIsGoneIsALostDevice) {
+TEST_F(DiagnoseTest, FailureOnLostDeviceIsDeviceLost) {
   const auto event =
       judged({Outcome::kFail, ""}, "NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.");
   EXPECT_EQ(event.verdict, (Verdict{Outcome::kDeviceLost, {Reason::kDevice, "xpu:0000:03:00.0"}}));
@@ -72,7 +72,7 @@ TEST_F(DiagnoseTest, AFailureOnADeviceThatIsGoneIsALostDevice) {
   EXPECT_EQ(event.diagnosis->problem, Blame::kMachine);
 }
 
-TEST_F(DiagnoseTest, WhatHappenedBeforeOrElsewhereChangesNothing) {
+TEST_F(DiagnoseTest, IgnoresEarlierAndForeignDeviceErrors) {
   add("NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.");
   EXPECT_EQ(judged({Outcome::kFail, ""}, "").verdict, (Verdict{Outcome::kFail, ""}));
   const auto elsewhere =
@@ -81,18 +81,18 @@ TEST_F(DiagnoseTest, WhatHappenedBeforeOrElsewhereChangesNothing) {
   EXPECT_EQ(elsewhere.diagnosis->rule, "outcome:fail");
 }
 
-TEST_F(DiagnoseTest, AKillForWantOfMemoryIsNamed) {
+TEST_F(DiagnoseTest, ReportsOomKill) {
   const auto event = judged({Outcome::kCrash, {Reason::kSignal, 9}},
                             "Out of memory: Killed process 7 (python3) total-vm:1kB");
   EXPECT_EQ(event.verdict, (Verdict{Outcome::kCrash, Reason::kOomHost}));
 }
 
-TEST_F(DiagnoseTest, WhatTheChildSaidItselfStays) {
+TEST_F(DiagnoseTest, KeepsVerdictOfChild) {
   const Verdict own{Outcome::kError, Reason::kMaskMismatch};
   EXPECT_EQ(judged(own, "NVRM: Xid (PCI:0000:03:00): 79, gone").verdict, own);
 }
 
-TEST_F(DiagnoseTest, WhatIsGoodOrTheRunnersOwnDoingIsNotJudged) {
+TEST_F(DiagnoseTest, GoodAndNotrunOutcomesHaveNoDiagnosis) {
   for (const Outcome outcome : {Outcome::kPass, Outcome::kSkip, Outcome::kXfail, Outcome::kNotrun})
     EXPECT_FALSE(judged({outcome, reason_in_words("x")}, "").diagnosis) << to_string(outcome);
 }
@@ -135,7 +135,7 @@ TEST_F(DeviceErrorsTest, IncludeFatalErrorsOfTheFabric) {
   EXPECT_THAT(rules_since(mark, kCuda), ElementsAre("sxid:fatal"));
 }
 
-TEST_F(DeviceErrorsTest, AfterTheLastCaseAreLate) {
+TEST_F(DeviceErrorsTest, ReportErrorsAfterLastCase) {
   EXPECT_THAT(rules_since(diagnoser_.position()), IsEmpty());
   add("NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.");
   const auto late = diagnoser_.late_device_errors();
@@ -144,7 +144,7 @@ TEST_F(DeviceErrorsTest, AfterTheLastCaseAreLate) {
   EXPECT_EQ(late[0].rule, "xid:79");
 }
 
-TEST_F(DiagnoseTest, WhatACheckExpectedIsNoSymptom) {
+TEST_F(DiagnoseTest, ExpectedErrorIsNoSymptom) {
   Diagnoser diagnoser{KernelLog(path_)};
   AttemptEnded event;
   event.verdict = {Outcome::kFail, ""};
@@ -162,7 +162,7 @@ TEST_F(DiagnoseTest, WhatACheckExpectedIsNoSymptom) {
 }
 
 // A test may have sent it, as kill(0, SIGKILL) does.
-TEST_F(DiagnoseTest, ASigkillIsTheMachinesOnlyWhereMemoryExplainsIt) {
+TEST_F(DiagnoseTest, SigkillIsMachineProblemOnlyAfterOom) {
   Diagnoser diagnoser{KernelLog(path_)};
   AttemptEnded event;
   event.verdict = {Outcome::kCrash, {Reason::kSignal, 9}};
@@ -174,7 +174,7 @@ TEST_F(DiagnoseTest, ASigkillIsTheMachinesOnlyWhereMemoryExplainsIt) {
   EXPECT_EQ(to_string(event.verdict), "crash(oom_host)");
 }
 
-TEST_F(DiagnoseTest, ALogThatCannotBeReadIsSaid) {
+TEST_F(DiagnoseTest, ReportsUnreadableLogOnce) {
   Diagnoser diagnoser{KernelLog("/nowhere/log")};
   for (int i = 0; i < 2; ++i) {
     AttemptEnded event;
@@ -186,7 +186,7 @@ TEST_F(DiagnoseTest, ALogThatCannotBeReadIsSaid) {
 }
 
 // The kernel names this very process, and then one that is not below it.
-TEST_F(DiagnoseTest, ALivingProcessOfSomebodyElseIsNoFaultOfTheCase) {
+TEST_F(DiagnoseTest, HangOfForeignProcessHasOwnRule) {
   const auto hang = [this](int pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
     std::string name;
@@ -199,7 +199,7 @@ TEST_F(DiagnoseTest, ALivingProcessOfSomebodyElseIsNoFaultOfTheCase) {
   EXPECT_EQ(hang(::getppid()), "kernel:foreign_process");
 }
 
-TEST_F(DiagnoseTest, EvidenceHasTheLinesAboutTheDevices) {
+TEST_F(DiagnoseTest, EvidenceIncludesDeviceLines) {
   Diagnoser diagnoser{KernelLog(path_)};
   const auto mark = diagnoser.position();
   add("xe 0000:03:00.0: [drm] one");

@@ -68,7 +68,7 @@ double most_by_chance(double share) {
   return kSequences * share + kOnceInAThousand * std::sqrt(kSequences * share * (1 - share));
 }
 
-TEST(Exclusion, WhatFailsOftenEnoughIsWronglyExcludedInAtMostOneOfAHundred) {
+TEST(Exclusion, FalseExclusionRateStaysBelowOnePercent) {
   const int needed = runs_to_exclude({.confidence = 0.99, .rate = 0.01});
   ASSERT_EQ(needed, 459);
   for (const double rate : {0.01, 0.02, 0.1}) {
@@ -82,14 +82,14 @@ TEST(Exclusion, WhatFailsOftenEnoughIsWronglyExcludedInAtMostOneOfAHundred) {
   }
 }
 
-TEST(Exclusion, WhatNeverFailsIsAlwaysExcluded) {
+TEST(Exclusion, NeverFailingCaseIsAlwaysExcluded) {
   const Counted counted = count(0, runs_to_exclude({.confidence = 0.99, .rate = 0.01}));
   EXPECT_EQ(counted.not_excluded, 0);
   EXPECT_EQ(counted.excluded, kSequences);
 }
 
 // Half of the rate: it is right to exclude it, but few get so far. 459 runs pass with 10.0 %.
-TEST(Exclusion, WhatFailsLessOftenIsExcludedAsOftenAsItPassesAllRuns) {
+TEST(Exclusion, ExclusionRateMatchesPassProbability) {
   const Counted counted = count(0.005, 459);
   RecordProperty("excluded_at_0.005000", counted.excluded);
   EXPECT_NEAR(counted.excluded, kSequences * std::pow(0.995, 459), 100);

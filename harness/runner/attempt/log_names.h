@@ -1,6 +1,6 @@
 // What the files of an attempt are called in the run directory, so that a person finds the one of a case:
 //
-//   logs/memory.xpu/Copy.OddAddressesAreByteExact.1.log
+//   logs/memory.xpu/Copy.UnalignedCopyIsByteExact.1.log
 //   logs/tests/t-test_a.py-test_add-fp16.2.r3.log          second attempt of the third repetition
 //   logs/collectives.none/AllReduce.Sums.1.rank2.log
 //
@@ -25,7 +25,7 @@ class LogNames {
   LogNames() = default;
   explicit LogNames(const Plan& plan);
 
-  // "memory.xpu/Copy.OddAddressesAreByteExact", without `logs/` and what belongs to an attempt.
+  // "memory.xpu/Copy.UnalignedCopyIsByteExact", without `logs/` and what belongs to an attempt.
   std::string stem(const std::string& case_id) const;
 
  private:

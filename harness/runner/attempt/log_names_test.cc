@@ -26,7 +26,7 @@ TEST(LogNames, AreReadable) {
   EXPECT_EQ(names.stem(ids[2]), "mine/In-Group.Name-0");
 }
 
-TEST(LogNames, HaveAHashOnlyWhereTheyWouldBeEqual) {
+TEST(LogNames, AddHashOnlyToEqualNames) {
   const LogNames names = names_of({"s/a b", "s/a:b", "s/c"});
   EXPECT_THAT(names.stem("s/a b"), StartsWith("s/a-b-"));
   EXPECT_THAT(names.stem("s/a:b"), StartsWith("s/a-b-"));
@@ -34,7 +34,7 @@ TEST(LogNames, HaveAHashOnlyWhereTheyWouldBeEqual) {
   EXPECT_EQ(names.stem("s/c"), "s/c");
 }
 
-TEST(LogNames, AreUniqueAlsoWhereAnIdHasTheHashOfAnother) {
+TEST(LogNames, AreUniqueDespiteHashLikeIds) {
   const std::string first = names_of({"s/a b", "s/a-b"}).stem("s/a b");
   const std::string second = names_of({"s/a b", "s/a-b"}).stem("s/a-b");
   const std::vector<std::string> ids = {"s/a b", "s/a-b", first, second, first + "-2", "s/" + first};
@@ -45,7 +45,7 @@ TEST(LogNames, AreUniqueAlsoWhereAnIdHasTheHashOfAnother) {
   }
 }
 
-TEST(LogNames, LeadNowhereElse) {
+TEST(LogNames, StayInsideLogDirectory) {
   const LogNames names = names_of({"../../etc/passwd", "s/../../x", "s/.hidden", "s/-rf", "s/\xff\n/"});
   EXPECT_EQ(names.stem("../../etc/passwd"), "_./_.-etc-passwd");
   EXPECT_EQ(names.stem("s/../../x"), "s/_.-..-x");
@@ -54,7 +54,7 @@ TEST(LogNames, LeadNowhereElse) {
   EXPECT_EQ(names.stem("s/\xff\n/"), "s/case");
 }
 
-TEST(LogNames, FitAFileSystem) {
+TEST(LogNames, LimitNameLength) {
   const std::string one = "s/" + std::string(300, 'x') + "1";
   const std::string other = "s/" + std::string(300, 'x') + "2";
   const LogNames names = names_of({one, other});

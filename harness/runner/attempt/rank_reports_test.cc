@@ -50,9 +50,9 @@ class Ranks {
   int now_ = 0;
 };
 
-TEST(RankVerdict, EverybodyPasses) { EXPECT_EQ(Ranks(2).passes(1).passes(0).verdict(), "pass"); }
+TEST(RankVerdict, PassesIfAllRanksPass) { EXPECT_EQ(Ranks(2).passes(1).passes(0).verdict(), "pass"); }
 
-TEST(RankVerdict, WhatTheyLeaveIsRedWhereThatIsForbidden) {
+TEST(RankVerdict, ForbiddenLeakFails) {
   AttemptEvidence supervisor{.kind = &proctor_kind(), .cause = EndCause::kExited};
   supervisor.exit_code = 0;
   supervisor.forbidden_leak = true;
@@ -60,13 +60,13 @@ TEST(RankVerdict, WhatTheyLeaveIsRedWhereThatIsForbidden) {
   EXPECT_EQ(to_string(Ranks(2).passes(1).fails(0, "wrong").reports.judge(supervisor)), "fail");
 }
 
-TEST(RankVerdict, TheFirstBadEndAnswers) {
+TEST(RankVerdict, FirstBadEndGivesVerdict) {
   EXPECT_EQ(Ranks(3).passes(0).dies(2, 11).fails(1, "peer lost").verdict(), "crash(signal:11)");
   EXPECT_EQ(Ranks(3).fails(1, "wrong").dies(2, 6).passes(0).verdict(), "fail");
 }
 
 // kill(-1, SIGKILL), for example.
-TEST(RankVerdict, WhoKillsTheSupervisorIsTheCode) {
+TEST(RankVerdict, KilledSupervisorIsCrash) {
   AttemptEvidence supervisor{.kind = &proctor_kind(), .cause = EndCause::kExited};
   supervisor.exit_signal = 9;
   EXPECT_EQ(to_string(Ranks(3).reports.judge(supervisor)), "crash(signal:9)");
@@ -78,7 +78,7 @@ TEST(RankVerdict, WhoKillsTheSupervisorIsTheCode) {
   EXPECT_EQ(to_string(Ranks(3).reports.judge(supervisor)), "error(ranks)");
 }
 
-TEST(RankVerdict, TheSkipCodeOfACommandIsThatOfItsSuite) {
+TEST(RankVerdict, UsesSkipCodeOfSuite) {
   const auto verdict = [](int skip_code) {
     RankReports reports("c", command_kind(), 2, skip_code);
     for (const int rank : {0, 1})
@@ -91,7 +91,7 @@ TEST(RankVerdict, TheSkipCodeOfACommandIsThatOfItsSuite) {
   EXPECT_EQ(verdict(0), "fail(exit:77)");
 }
 
-TEST(RankVerdict, TheProcessThatCrashedIsThatOfTheRankThatAnswers) {
+TEST(RankVerdict, ReportsCrashOfFirstBadRank) {
   Ranks ranks(3);
   ranks.passes(0).dies(2, 11).dies(1, 6);
   const auto crash = ranks.reports.crash_of_answer();
@@ -105,17 +105,17 @@ TEST(RankVerdict, TheProcessThatCrashedIsThatOfTheRankThatAnswers) {
       Ranks(2).say(0, "leave", R"("how":"signal:9")").dies(0, 11).passes(1).reports.crash_of_answer());
 }
 
-TEST(RankVerdict, WhoeverTheRunnerEndedIsNotToBlame) {
+TEST(RankVerdict, IgnoresRanksEndedByRunner) {
   EXPECT_EQ(Ranks(3).dies(0, 9, true).fails(1, "wrong").passes(2).verdict(), "fail");
   EXPECT_EQ(Ranks(2).dies(0, 9, true).passes(1).verdict(), "timeout(ended_by_runner)");
 }
 
-TEST(RankVerdict, AnAnnouncedEndIsNone) {
+TEST(RankVerdict, AnnouncedEndPasses) {
   EXPECT_EQ(Ranks(2).say(0, "leave", R"("how":"signal:9")").dies(0, 9).passes(1).verdict(), "pass");
   EXPECT_EQ(Ranks(2).say(0, "leave", R"("how":"ended")").dies(0, 9, true).passes(1).verdict(), "pass");
 }
 
-TEST(RankVerdict, AnotherEndThanTheAnnouncedOneFails) {
+TEST(RankVerdict, EndOtherThanAnnouncedFails) {
   EXPECT_EQ(Ranks(2).say(0, "leave", R"("how":"signal:9")").exits(0, 0).passes(1).verdict(),
             "fail(left:exit:0)");
   EXPECT_EQ(Ranks(2).say(0, "leave", R"("how":"exit:3")").dies(0, 9, true).passes(1).verdict(),
@@ -126,7 +126,7 @@ TEST(RankVerdict, AnotherEndThanTheAnnouncedOneFails) {
 
 // A fault that rank 1 has after its first step is none of the set-up, though rank 0,
 // which fails, comes later.
-TEST(RankVerdict, TheSetUpOfAllEndsWithTheFirstStepOfAny) {
+TEST(RankVerdict, FirstStepOfAnyRankEndsSetup) {
   Ranks ranks(2);
   ranks.say(0, "start", R"("t_ns":10)").say(1, "start", R"("t_ns":11)");
   ranks.say(1, "step", R"("t_ns":20,"name":"s")").say(0, "step", R"("t_ns":40,"name":"s")");
@@ -135,13 +135,13 @@ TEST(RankVerdict, TheSetUpOfAllEndsWithTheFirstStepOfAny) {
   EXPECT_EQ(ranks.reports.merged().first_failure_ns(), 50);
 }
 
-TEST(RankVerdict, AllSkipForOneReasonOrNobodyDoes) {
+TEST(RankVerdict, SkipNeedsSameReasonInAllRanks) {
   EXPECT_EQ(Ranks(2).skips(0, "needs:x").skips(1, "needs:x").verdict(), "skip(needs:x)");
   EXPECT_EQ(Ranks(2).skips(0, "needs:x").skips(1, "needs:y").verdict(), "error(ranks_disagree)");
   EXPECT_EQ(Ranks(2).skips(0, "needs:x").passes(1).verdict(), "error(ranks_disagree)");
 }
 
-TEST(RankVerdict, ARankThatNobodyHeardOfIsNoPass) {
+TEST(RankVerdict, MissingRankIsError) {
   EXPECT_EQ(Ranks(2).passes(0).verdict(), "error(ranks)");
   Ranks stray(1);
   stray.passes(0).reports.add_line("noise");
@@ -149,7 +149,7 @@ TEST(RankVerdict, ARankThatNobodyHeardOfIsNoPass) {
 }
 
 // What a rank says is its own, whatever it looks like, and breaks the protocol where it is no event of its case.
-TEST(RankVerdict, ARankSpeaksForItselfOnly) {
+TEST(RankVerdict, InvalidLineIsProtocolErrorOfRank) {
   const std::string deep(32'000, '[');
   for (const std::string& said :
        {std::string("noise"), std::string(), std::string("[1]"), deep, R"({"v":1,"event":)" + deep,
@@ -170,7 +170,7 @@ TEST(RankVerdict, ARankSpeaksForItselfOnly) {
 }
 
 // A stop that comes into the grace of a limit finds ranks that the limit has interrupted, and that have ended since.
-TEST(RankVerdict, AStopAfterALimitBlamesNobody) {
+TEST(RankVerdict, StopAfterLimitKeepsTimeout) {
   Ranks ranks(2);
   ranks.passes(0).reports.interrupt();
   ranks.dies(1, 15).reports.interrupt();
@@ -178,11 +178,11 @@ TEST(RankVerdict, AStopAfterALimitBlamesNobody) {
   EXPECT_FALSE(ranks.reports.ends()[1].verdict);
 }
 
-TEST(RankVerdict, ARankWithoutAResultIsAnError) {
+TEST(RankVerdict, RankWithoutResultIsError) {
   EXPECT_EQ(Ranks(2).passes(0).exits(1, 0).verdict(), "error(no_result)");
 }
 
-TEST(RankVerdict, WhoEndedBadlyBeforeALimitAnswersForTheCase) {
+TEST(RankVerdict, BadEndBeforeLimitGivesVerdict) {
   Ranks ranks(3);
   ranks.passes(0).dies(2, 11).reports.interrupt();
   ranks.dies(1, 9);
@@ -195,7 +195,7 @@ TEST(RankVerdict, WhoEndedBadlyBeforeALimitAnswersForTheCase) {
   EXPECT_EQ(killed.verdict(EndCause::kTimeout), "timeout") << "nobody was bad by itself";
 }
 
-TEST(RankVerdict, TheWordsAreThoseOfWhoAnswers) {
+TEST(RankVerdict, ReturnsOutputOfFirstBadRank) {
   Ranks ranks(2);
   EXPECT_FALSE(ranks.reports.words_of_answer());
   ranks.reports.add_line(
@@ -206,7 +206,7 @@ TEST(RankVerdict, TheWordsAreThoseOfWhoAnswers) {
   EXPECT_EQ(ranks.reports.words_of_answer()->err, "two");
 }
 
-TEST(RankVerdict, ALimitIsTheCases) {
+TEST(RankVerdict, TimeoutListsUnfinishedRanks) {
   Ranks ranks(3);
   ranks.passes(0).say(1, "step", R"("name":"reduce")");
   EXPECT_EQ(ranks.verdict(EndCause::kTimeout), "timeout");
@@ -214,7 +214,7 @@ TEST(RankVerdict, ALimitIsTheCases) {
             "had not ended: rank 1 in step \"reduce\", rank 2 before its first step");
 }
 
-TEST(RankVerdict, WhatALimitEndedHasNoVerdictOfItsOwn) {
+TEST(RankVerdict, RankEndedByLimitHasNoVerdict) {
   Ranks ranks(2);
   ranks.passes(0).reports.interrupt();
   ranks.dies(1, 15);
@@ -222,19 +222,19 @@ TEST(RankVerdict, WhatALimitEndedHasNoVerdictOfItsOwn) {
   EXPECT_EQ(ranks.reports.who_is_left(), "had not ended: rank 1 before its first step");
 }
 
-TEST(RankVerdict, WhoAnswersIsNamed) {
+TEST(RankVerdict, NamesFirstBadRank) {
   Ranks ranks(2);
   ranks.say(1, "step", R"("name":"reduce")").dies(1, 11).passes(0);
   EXPECT_EQ(ranks.reports.who_answers(), "rank 1: crash(signal:11) in step \"reduce\"");
   EXPECT_EQ(Ranks(1).fails(0, "wrong").reports.who_answers(), "");
 }
 
-TEST(RankVerdict, ExitCodesOfCommands) {
+TEST(RankVerdict, JudgesCommandsByExitCode) {
   EXPECT_EQ(Ranks(2, command_kind()).exits(0, 0).exits(1, 0).verdict(), "pass");
   EXPECT_EQ(Ranks(2, command_kind()).exits(0, 0).exits(1, 4).verdict(), "fail(exit:4)");
 }
 
-TEST(RankReports, TheFailuresOfAllSayWhose) {
+TEST(RankReports, MergedFailuresNameRank) {
   Ranks ranks(3);
   ranks.fails(2, "first").fails(1, "second").passes(0);
   const ChildReport merged = ranks.reports.merged();
@@ -244,7 +244,7 @@ TEST(RankReports, TheFailuresOfAllSayWhose) {
   EXPECT_EQ(merged.first_failure_ns(), 1);
 }
 
-TEST(RankReports, EndsAreByRank) {
+TEST(RankReports, OrdersEndsByRank) {
   Ranks ranks(3);
   ranks.dies(2, 9).passes(0);
   const auto ends = ranks.reports.ends();

@@ -32,7 +32,7 @@ int ready_at(const std::string& pattern, const std::vector<std::string>& writes)
   return -1;
 }
 
-TEST(Readiness, AnExpressionThatDoesNotCompileIsRefusedInItsOwnWords) {
+TEST(Readiness, RejectsInvalidRegexWithReason) {
   for (const char* pattern : {"(", "[", "a{2", "*(", "a{1,0}"}) {
     const auto regex = LineRegex::compile(pattern);
     ASSERT_FALSE(regex) << pattern;
@@ -42,7 +42,7 @@ TEST(Readiness, AnExpressionThatDoesNotCompileIsRefusedInItsOwnWords) {
   EXPECT_THAT(LineRegex::compile("(").error().what, HasSubstr("nmatched"));
 }
 
-TEST(Readiness, LooksAtEachLineByItself) {
+TEST(Readiness, MatchesEachLineSeparately) {
   EXPECT_EQ(ready_at("ready (in|after) [0-9]+ s", {"loading\n", "model ready after 12 s\n"}), 1);
   EXPECT_EQ(ready_at("^up$", {"up \n", "not up\n", "up\n"}), 2);
   EXPECT_EQ(ready_at("a.*b", {"a\n", "b\n", "a b"}), 2);
@@ -51,20 +51,20 @@ TEST(Readiness, LooksAtEachLineByItself) {
   EXPECT_EQ(ready_at("b", {std::string("a\0b\n", 4)}), 0) << "a 0 does not end a line";
 }
 
-TEST(Readiness, ALineThatArrivesInPiecesIsOneLine) {
+TEST(Readiness, JoinsPiecesOfOneLine) {
   EXPECT_EQ(ready_at("^server is up$", {"server ", "is ", "up", "\n"}), 3);
   EXPECT_EQ(ready_at("is up", {"server is", " up"}), 1) << "a prompt has no newline";
   EXPECT_EQ(ready_at("^up$", {"up", "grading\n"}), -1) << "a line that goes on has not ended";
 }
 
-TEST(Readiness, ALastLineIsCompleteWhenTheStreamsEnd) {
+TEST(Readiness, StreamEndCompletesLastLine) {
   Readiness readiness(policy("^up$"), kStart);
   EXPECT_FALSE(readiness.scan(Stream::kErr, "up", kStart));
   readiness.streams_ended(kStart + 3ms);
   EXPECT_TRUE(readiness.is_ready());
 }
 
-TEST(Readiness, TheStreamsAreApart) {
+TEST(Readiness, MatchesStreamsSeparately) {
   Readiness readiness(policy("^is up"), kStart);
   EXPECT_FALSE(readiness.scan(Stream::kOut, "server ", kStart));
   EXPECT_TRUE(readiness.scan(Stream::kErr, "is up", kStart));
@@ -76,7 +76,7 @@ TEST(Readiness, LinesAreCutAt4KiB) {
   EXPECT_EQ(ready_at("x", {std::string(100'000, '.'), "\nx\n"}), 1) << "the line after it is whole";
 }
 
-TEST(Readiness, IsReadyOnceAndSaysWhen) {
+TEST(Readiness, MeasuresTimeOfFirstMatch) {
   Readiness readiness(policy("up"), kStart);
   EXPECT_FALSE(readiness.measure());
   EXPECT_TRUE(readiness.scan(Stream::kOut, "up\n", kStart + 1500us));
@@ -88,7 +88,7 @@ TEST(Readiness, IsReadyOnceAndSaysWhen) {
   EXPECT_DOUBLE_EQ(measure->value, 1.5);
 }
 
-TEST(Readiness, TheFileIsThereFromReadyToTheEnd) {
+TEST(Readiness, FileExistsFromReadyToEnd) {
   const TempDir directory;
   const std::string file = directory / "ready.json";
   {
@@ -110,7 +110,7 @@ TEST(Readiness, TheFileIsThereFromReadyToTheEnd) {
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
-TEST(Readiness, AFileThatCannotBeWrittenIsAnError) {
+TEST(Readiness, ReportsUnwritableFile) {
   Readiness readiness(policy("up", "/no/such/directory/ready.json"), kStart);
   readiness.scan(Stream::kOut, "up\n", kStart);
   const auto told = readiness.tell({});

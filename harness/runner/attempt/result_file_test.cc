@@ -27,7 +27,7 @@ class ResultFileTest : public testing::Test {
   const TempDir scratch_;
 };
 
-TEST_F(ResultFileTest, IsReadAsItIs) {
+TEST_F(ResultFileTest, ReadsFileUnchanged) {
   const std::string text(100'000, 'x');
   write(text);
   EXPECT_EQ(read_result_file(path()).text, text);
@@ -35,9 +35,9 @@ TEST_F(ResultFileTest, IsReadAsItIs) {
   EXPECT_EQ(refused(), "");
 }
 
-TEST_F(ResultFileTest, NoneIsNoMistake) { EXPECT_EQ(refused(), ""); }
+TEST_F(ResultFileTest, MissingFileIsNoError) { EXPECT_EQ(refused(), ""); }
 
-TEST_F(ResultFileTest, WhatIsInItsPlaceIsNotRead) {
+TEST_F(ResultFileTest, RejectsFifoDeviceOrDirectory) {
   ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
   EXPECT_EQ(refused(), "its result file is not a regular file") << "and nobody waits for who writes to it";
   fs::remove(path());
@@ -48,7 +48,7 @@ TEST_F(ResultFileTest, WhatIsInItsPlaceIsNotRead) {
   EXPECT_EQ(refused(), "its result file is not a regular file");
 }
 
-TEST_F(ResultFileTest, NoMoreIsReadThanFits) {
+TEST_F(ResultFileTest, RejectsFileAboveSizeLimit) {
   write("12345678");
   EXPECT_EQ(read_result_file(path(), 8).text, "12345678");
   EXPECT_EQ(read_result_file(path(), 7).refused, "its result file is larger than 7, the most that is read");

@@ -30,7 +30,7 @@ class StartCostsTest : public testing::Test {
   StartCosts costs_;
 };
 
-TEST_F(StartCostsTest, MoreAroundTheTestsThanInThemIsSaidWithTheLineToWrite) {
+TEST_F(StartCostsTest, SuggestsSharedProcessesForCostlyStarts) {
   add(10, Milliseconds(500), Milliseconds(20));
   const auto proposals = costs_.proposals(kRun);
   ASSERT_THAT(proposals, SizeIs(1));
@@ -42,14 +42,14 @@ TEST_F(StartCostsTest, MoreAroundTheTestsThanInThemIsSaidWithTheLineToWrite) {
             "this run");
 }
 
-TEST_F(StartCostsTest, ProcessesSideBySideSaveNoMoreThanTheRunTook) {
+TEST_F(StartCostsTest, SavingIsLimitedToRunTime) {
   add(11, Milliseconds(1000), Milliseconds(20));
   ASSERT_THAT(costs_.proposals(Milliseconds(5'800)), SizeIs(1));
   EXPECT_THAT(costs_.proposals(Milliseconds(5'800))[0].text, HasSubstr("saves up to 5.2 of the 5.8 s"));
   EXPECT_THAT(costs_.proposals(Milliseconds(2'000)), SizeIs(0)) << "which would save no seconds";
 }
 
-TEST_F(StartCostsTest, OnACommandLineItIsAnOption) {
+TEST_F(StartCostsTest, SuggestsOptionOnCommandLine) {
   suite_.origin = kCommandLineOrigin;
   add(10, Milliseconds(500), Milliseconds(20));
   ASSERT_THAT(costs_.proposals(kRun), SizeIs(1));
@@ -57,29 +57,29 @@ TEST_F(StartCostsTest, OnACommandLineItIsAnOption) {
               HasSubstr("; to share processes, give --process batch:auto, which saves"));
 }
 
-TEST_F(StartCostsTest, TestsThatTakeLongerThanTheirStartAreLeftAlone) {
+TEST_F(StartCostsTest, IgnoresSuitesWithLongTests) {
   add(10, Milliseconds(1500), Milliseconds(1000));
   EXPECT_THAT(costs_.proposals(kRun), SizeIs(0));
 }
 
-TEST_F(StartCostsTest, WhatSavesNoSecondsIsNotSaid) {
+TEST_F(StartCostsTest, IgnoresSmallSavings) {
   add(3, Milliseconds(500), Milliseconds(20));
   EXPECT_THAT(costs_.proposals(kRun), SizeIs(0));
 }
 
-TEST_F(StartCostsTest, WhoHasChosenIsNotAsked) {
+TEST_F(StartCostsTest, IgnoresSuitesWithProcessSetting) {
   suite_.process_chosen = true;
   add(10, Milliseconds(500), Milliseconds(20));
   EXPECT_THAT(costs_.proposals(kRun), SizeIs(0));
 }
 
-TEST_F(StartCostsTest, KindsOfOneCaseAreNotAsked) {
+TEST_F(StartCostsTest, IgnoresKindsWithoutSharedProcesses) {
   suite_.kind = &command_kind();
   add(10, Milliseconds(500), Milliseconds(20));
   EXPECT_THAT(costs_.proposals(kRun), SizeIs(0));
 }
 
-TEST_F(StartCostsTest, AClockThatIsWrongCountsForNoMoreThanTheProcess) {
+TEST_F(StartCostsTest, NegativeTestTimeCountsAsZero) {
   add(10, Milliseconds(500), Milliseconds(-20));
   ASSERT_THAT(costs_.proposals(kRun), SizeIs(1));
   EXPECT_THAT(costs_.proposals(kRun)[0].text, HasSubstr("took 5.0 s"));

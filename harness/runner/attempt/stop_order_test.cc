@@ -32,7 +32,7 @@ class StopOrderTest : public testing::Test {
   std::vector<EndCause> causes_;
 };
 
-TEST_F(StopOrderTest, ADeathByASignalThatTheRunnerGetsRightAfterIsAStop) {
+TEST_F(StopOrderTest, SignalDeathJustBeforeStopIsStop) {
   for (const ProcessEnd& end : {died_of(SIGTERM), died_of(SIGINT), exited(128 + SIGTERM)}) {
     boost::asio::io_context io;
     StopOrder order(io);
@@ -49,14 +49,14 @@ TEST_F(StopOrderTest, ADeathByASignalThatTheRunnerGetsRightAfterIsAStop) {
   }
 }
 
-TEST_F(StopOrderTest, ADeathThatNobodyOrderedKeepsItsCause) {
+TEST_F(StopOrderTest, DeathWithoutOrderKeepsCause) {
   settle(died_of(SIGTERM));
   settle(died_of(SIGTERM));
   io_.run();
   EXPECT_EQ(causes_, (std::vector{EndCause::kExited, EndCause::kExited}));
 }
 
-TEST_F(StopOrderTest, WhatASignalCannotExplainIsNeverHeld) {
+TEST_F(StopOrderTest, OtherEndsSettleImmediately) {
   settle(died_of(SIGSEGV));
   settle(exited(0));
   ProcessEnd timeout = died_of(SIGTERM);
@@ -65,7 +65,7 @@ TEST_F(StopOrderTest, WhatASignalCannotExplainIsNeverHeld) {
   EXPECT_EQ(causes_, (std::vector{EndCause::kExited, EndCause::kExited, EndCause::kTimeout}));
 }
 
-TEST_F(StopOrderTest, TheOrderMayBeFirst) {
+TEST_F(StopOrderTest, OrderMayPrecedeDeath) {
   order_.give(SIGTERM, Reason::kInterrupted);
   settle(died_of(SIGTERM));
   settle(exited(3));
@@ -78,7 +78,7 @@ TEST_F(StopOrderTest, TheOrderMayBeFirst) {
   EXPECT_EQ(order_.signal(), SIGTERM);
 }
 
-TEST_F(StopOrderTest, AnotherOrderExplainsNoDeath) {
+TEST_F(StopOrderTest, BudgetStopExplainsNoSignalDeath) {
   order_.give(SIGTERM, Reason::kBudget);
   order_.give(SIGINT, Reason::kInterrupted);
   EXPECT_EQ(order_.reason(), Reason::kBudget);
@@ -87,7 +87,7 @@ TEST_F(StopOrderTest, AnotherOrderExplainsNoDeath) {
   EXPECT_EQ(causes_, std::vector{EndCause::kExited});
 }
 
-TEST_F(StopOrderTest, NothingIsCalledAfterItsEnd) {
+TEST_F(StopOrderTest, DestructorCancelsCallbacks) {
   bool called = false;
   {
     StopOrder order(io_);

@@ -56,14 +56,14 @@ class UnexplainedEndTest : public testing::Test {
   ProcessEnd end_;
 };
 
-TEST_F(UnexplainedEndTest, AFailedCaseExplainsTheExitCode) {
+TEST_F(UnexplainedEndTest, FailedCaseExplainsExitCode) {
   EXPECT_THAT(exits(0, "pass", "pass"), IsEmpty());
   EXPECT_THAT(exits(1, "fail", "pass"), IsEmpty());
   EXPECT_THAT(exits(1, "pass", "fail"), IsEmpty());
   EXPECT_THAT(exits(0, "pass", "fail"), IsEmpty()) << "only the failure is contradicted";
 }
 
-TEST_F(UnexplainedEndTest, PassedCasesDoNotExplainAnExitCode) {
+TEST_F(UnexplainedEndTest, PassedCasesExplainNoExitCode) {
   EXPECT_EQ(exits(1, "pass", "pass"), "exited with 1, which none of its cases explains");
   EXPECT_EQ(exits(66, "pass", "skip"), "exited with 66, which none of its cases explains");
   suite_.kind = &doctest_kind();
@@ -76,14 +76,14 @@ TEST_F(UnexplainedEndTest, PassedCasesDoNotExplainAnExitCode) {
   EXPECT_EQ(exits(66, "pass", "pass"), "exited with 66, which none of its cases explains");
 }
 
-TEST_F(UnexplainedEndTest, TheCaseInWhichTheProcessEndedExplainsTheEnd) {
+TEST_F(UnexplainedEndTest, OpenCaseExplainsEnd) {
   EXPECT_THAT(exits(3, "pass", ""), IsEmpty());
   end_.exit_code.reset();
   end_.exit_signal = 11;
   EXPECT_THAT(why("pass", ""), IsEmpty());
 }
 
-TEST_F(UnexplainedEndTest, ProcessesLeftInTheMiddleOfACaseMayHaveReported) {
+TEST_F(UnexplainedEndTest, ReportsProcessesLeakedByOpenCase) {
   end_.exit_code.reset();
   end_.exit_signal = 6;
   end_.termination.leaked_processes = {{.pid = 7, .command = "t"}};
@@ -93,14 +93,14 @@ TEST_F(UnexplainedEndTest, ProcessesLeftInTheMiddleOfACaseMayHaveReported) {
   EXPECT_THAT(why("pass", "pass"), IsEmpty()) << "a leak alone changes nothing";
 }
 
-TEST_F(UnexplainedEndTest, NoCaseExplainsASignalAfterItsEnd) {
+TEST_F(UnexplainedEndTest, SignalAfterCaseIsUnexplained) {
   end_.exit_code.reset();
   end_.exit_signal = 11;
   EXPECT_EQ(why("pass", "pass"), "was ended by signal 11 after the end of a case");
   EXPECT_EQ(why("pass", "fail"), "was ended by signal 11 after the end of a case");
 }
 
-TEST_F(UnexplainedEndTest, NoCaseExplainsAHangAfterTheLastOne) {
+TEST_F(UnexplainedEndTest, HangAfterLastCaseIsUnexplained) {
   for (const EndCause cause : {EndCause::kTimeout, EndCause::kStall}) {
     end_.cause = cause;
     EXPECT_EQ(why("pass", "pass"), "did not exit after its last case");
@@ -108,7 +108,7 @@ TEST_F(UnexplainedEndTest, NoCaseExplainsAHangAfterTheLastOne) {
   }
 }
 
-TEST_F(UnexplainedEndTest, TheRunnerCausedTheEndOfAStoppedProcess) {
+TEST_F(UnexplainedEndTest, EndByRunnerIsExplained) {
   for (const EndCause cause : {EndCause::kStopped, EndCause::kGuardLost, EndCause::kSpawnFailed}) {
     end_.cause = cause;
     end_.exit_code = 1;
@@ -116,7 +116,7 @@ TEST_F(UnexplainedEndTest, TheRunnerCausedTheEndOfAStoppedProcess) {
   }
 }
 
-TEST_F(UnexplainedEndTest, TheWarningNamesTheReasonAndTheNextStep) {
+TEST_F(UnexplainedEndTest, WarningNamesReasonAndNextStep) {
   CaseTracker cases(plan_, false);
   cases.mark_unreliable("exited with 1, which none of its cases explains");
   EXPECT_EQ(

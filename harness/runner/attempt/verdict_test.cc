@@ -33,7 +33,7 @@ ChildReport said(const std::vector<std::string>& lines) {
 }
 
 // What the process did beats what it said: the same verdict for every kind, even next to a perfect result.
-TEST(Verdict, CausesOtherThanExitDecideAloneForEveryKind) {
+TEST(Verdict, EndCausePrecedesChildResult) {
   const struct {
     EndCause cause;
     const char* verdict;
@@ -55,7 +55,7 @@ TEST(Verdict, CausesOtherThanExitDecideAloneForEveryKind) {
   }
 }
 
-TEST(Verdict, ALeakThatIsForbiddenReddensWhatIsGood) {
+TEST(Verdict, ForbiddenLeakFailsGoodOutcomes) {
   for (const auto& [code, verdict] :
        std::map<int, std::string>{{0, "fail(leaky)"}, {5, "fail(exit:5)"}, {77, "fail(leaky)"}}) {
     EXPECT_EQ(to_string(judge({.kind = {&command_kind(), 77}, .exit_code = code, .forbidden_leak = true})),
@@ -64,7 +64,7 @@ TEST(Verdict, ALeakThatIsForbiddenReddensWhatIsGood) {
   EXPECT_EQ(to_string(judge({.cause = EndCause::kTimeout, .forbidden_leak = true})), "timeout");
 }
 
-TEST(Verdict, WhatWasNotReady) {
+TEST(Verdict, ReportsUnreadyServer) {
   AttemptEvidence evidence{.kind = {&command_kind(), 77}, .not_ready = true};
   for (const auto& [code, verdict] :
        std::map<int, std::string>{{0, "fail(not_ready)"}, {5, "fail(exit:5)"}, {77, "skip(exit:77)"}}) {
@@ -79,7 +79,7 @@ TEST(Verdict, WhatWasNotReady) {
   EXPECT_EQ(to_string(judge(evidence)), "notrun(interrupted)");
 }
 
-TEST(Verdict, ALimitOfWhoGotNoProcessorIsTheMachines) {
+TEST(Verdict, StarvedTimeoutIsMachineProblem) {
   AttemptEvidence evidence{.kind = &pytest_kind(), .cause = EndCause::kTimeout, .starved = true};
   EXPECT_EQ(to_string(judge(evidence)), "timeout(starved)");
   EXPECT_TRUE(is_machine_outcome(judge(evidence)));
@@ -97,14 +97,14 @@ TEST(Verdict, ALimitOfWhoGotNoProcessorIsTheMachines) {
   EXPECT_EQ(to_string(judge(evidence)), "fail(exit:1)");
 }
 
-TEST(Verdict, WhoNeverBeganHitItsStartUpClock) {
+TEST(Verdict, TimeoutBeforeStartIsStartupTimeout) {
   AttemptEvidence evidence{.cause = EndCause::kTimeout, .starting = true};
   EXPECT_EQ(to_string(judge(evidence)), "timeout(startup)");
   evidence.cause = EndCause::kStall;
   EXPECT_EQ(to_string(judge(evidence)), "stall");
 }
 
-TEST(Verdict, WhatHungAfterTheEndOfItsLastCase) {
+TEST(Verdict, ReportsHangAfterLastCase) {
   AttemptEvidence evidence{.kind = &pytest_kind(), .cause = EndCause::kTimeout};
   evidence.after_end = true;
   evidence.child = said({kStartLine, kEndPass});
@@ -119,13 +119,13 @@ TEST(Verdict, WhatHungAfterTheEndOfItsLastCase) {
   EXPECT_EQ(to_string(judge(evidence)), "notrun(interrupted)");
 }
 
-TEST(Verdict, ReasonOfAStopIsTheRunners) {
+TEST(Verdict, StoppedCaseHasReasonOfRunner) {
   AttemptEvidence evidence{.cause = EndCause::kStopped};
   evidence.stop_reason = Reason::kBudget;
   EXPECT_EQ(to_string(judge(evidence)), "notrun(budget)");
 }
 
-TEST(Verdict, SpawnErrorNamesItsErrno) {
+TEST(Verdict, SpawnErrorNamesErrno) {
   AttemptEvidence evidence{.cause = EndCause::kSpawnFailed};
   evidence.spawn_error = SpawnError{"clone", EAGAIN};
   EXPECT_EQ(to_string(judge(evidence)), "error(spawn:EAGAIN)");
@@ -133,7 +133,7 @@ TEST(Verdict, SpawnErrorNamesItsErrno) {
   EXPECT_EQ(to_string(judge(evidence)), "error(spawn:99999)");
 }
 
-TEST(Verdict, OwnSignalIsACrashForEveryKind) {
+TEST(Verdict, SignalIsCrashForEveryKind) {
   for (const auto kind : all_kinds()) {
     for (const int signal : {1, 6, 9, 11, 15}) {
       AttemptEvidence evidence{.kind = kind};
@@ -144,7 +144,7 @@ TEST(Verdict, OwnSignalIsACrashForEveryKind) {
   }
 }
 
-TEST(Verdict, CommandByEveryExitCode) {
+TEST(Verdict, JudgesCommandByExitCode) {
   for (const int skip_code : {0, 1, 77, 255}) {
     for (int code = 0; code < 256; ++code) {
       AttemptEvidence evidence{.kind = {&command_kind(), skip_code}};
@@ -158,7 +158,7 @@ TEST(Verdict, CommandByEveryExitCode) {
 }
 
 // `exec --ready-regex`: somebody ends it, as servers are ended.
-TEST(Verdict, AServerThatEndsAsItIsTold) {
+TEST(Verdict, JudgesServerStoppedBySignal) {
   const struct {
     int told;
     std::optional<int> code, signal;
@@ -183,7 +183,7 @@ TEST(Verdict, AServerThatEndsAsItIsTold) {
   }
 }
 
-TEST(Verdict, Gtest) {
+TEST(Verdict, JudgesGtestResults) {
   const struct {
     int code;
     std::vector<std::string> lines;  // from its result file
@@ -203,7 +203,7 @@ TEST(Verdict, Gtest) {
   }
 }
 
-TEST(Verdict, Proctor) {
+TEST(Verdict, JudgesProctorResults) {
   const struct {
     int code;
     std::vector<std::string> lines;
@@ -248,7 +248,7 @@ TEST(Verdict, Proctor) {
 constexpr auto kEndXfail = R"({"v":1,"case":"G.N","event":"end","result":"xfail","reason":"known"})";
 constexpr auto kEndXpass = R"({"v":1,"case":"G.N","event":"end","result":"xpass"})";
 
-TEST(Verdict, ProctorAfterOneThatFailed) {
+TEST(Verdict, AcceptsProctorExitCodeOfEarlierFailure) {
   for (const auto& [code, line, verdict] :
        std::vector<std::tuple<int, std::string, std::string>>{{1, kEndPass, "pass"},
                                                               {1, kEndFail, "fail"},
@@ -263,7 +263,7 @@ TEST(Verdict, ProctorAfterOneThatFailed) {
   }
 }
 
-TEST(Verdict, Pytest) {
+TEST(Verdict, JudgesPytestResults) {
   const struct {
     int code;
     std::vector<std::string> lines;
@@ -300,7 +300,7 @@ TEST(Verdict, Pytest) {
   }
 }
 
-TEST(Verdict, ACaseAfterWhichItsProcessWentOnNeedsNoExitCode) {
+TEST(Verdict, ContinuingProcessNeedsNoExitCode) {
   for (const auto& [line, verdict] : std::map<std::string, std::string>{
            {kEndPass, "pass"}, {kEndFail, "fail"}, {kEndXpass, "xpass"}, {kStartLine, "error(no_result)"}}) {
     AttemptEvidence evidence{.kind = &pytest_kind(), .went_on = true};
@@ -309,7 +309,7 @@ TEST(Verdict, ACaseAfterWhichItsProcessWentOnNeedsNoExitCode) {
   }
 }
 
-TEST(Verdict, GtestWithOurListener) {
+TEST(Verdict, JudgesGtestWithListener) {
   const struct {
     std::optional<int> code;  // none: it went on
     std::vector<std::string> lines;

@@ -55,7 +55,7 @@ std::vector<std::string> environment_of(const std::optional<SimEnvironment>& sim
   return environment ? environment->variables : std::vector<std::string>{};
 }
 
-TEST(CaseEnvironments, SimulatedCardsAreMaskedAsHardwareIs) {
+TEST(CaseEnvironments, MaskSimulatedCardsLikeHardware) {
   const auto environment = environment_of(simulation(false), {"xpu-sim:1"});
   EXPECT_THAT(environment, Contains("ZE_AFFINITY_MASK=1"));
   EXPECT_THAT(environment, Contains("ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE"));
@@ -65,20 +65,20 @@ TEST(CaseEnvironments, SimulatedCardsAreMaskedAsHardwareIs) {
               Contains("ZE_AFFINITY_MASK=0,1"));
 }
 
-TEST(CaseEnvironments, ATopologyOfEachProcessIsNotMasked) {
+TEST(CaseEnvironments, DoNotMaskPerProcessTopology) {
   const auto environment = environment_of(simulation(true), {"xpu-sim:1"});
   EXPECT_THAT(environment, Each(Not(StartsWith("ZE_AFFINITY_MASK="))));
   EXPECT_THAT(environment, Contains("ZE_ENABLE_ALT_DRIVERS=/lib/simulator.so"));
 }
 
-TEST(CaseEnvironments, ACaseWithoutDevicesSeesNoSimulatedOne) {
+TEST(CaseEnvironments, CaseWithoutDevicesSeesNoSimulation) {
   const auto environment = environment_of(simulation(false), {});
   EXPECT_THAT(environment, Each(Not(StartsWith("PROCTOR_SIM_"))));
   EXPECT_THAT(environment, Not(Contains("ZE_ENABLE_ALT_DRIVERS=/lib/simulator.so")));
 }
 
 // Both vendors are simulated in one run: a case reaches its own, and the other one is hidden from it.
-TEST(CaseEnvironments, ACaseReachesOneVendorsSimulation) {
+TEST(CaseEnvironments, CaseSeesOnlySimulationOfOwnVendor) {
   auto devices = two_cards();
   LeasedDevice nvidia;
   nvidia.id = "cuda-sim:0";
@@ -102,14 +102,14 @@ TEST(CaseEnvironments, ACaseReachesOneVendorsSimulation) {
   EXPECT_THAT(cuda->variables, Contains(StartsWith("ZE_ENABLE_ALT_DRIVERS=/proc/")));
 }
 
-TEST(CaseEnvironments, OurSuitesGetTheSizeAndNoFaultsOfTheCaller) {
+TEST(CaseEnvironments, ProctorSuitesReceiveSizeWithoutFaults) {
   const auto environment = environment_of(std::nullopt, {"xpu-sim:0"});
   EXPECT_THAT(environment, Contains("PROCTOR_SIZE=smoke"));
   EXPECT_THAT(environment, Each(Not(StartsWith("PROCTOR_SIM_FAULTS="))));
 }
 
 // What a suite sets cannot show it another device, should it ever come to hold such a variable.
-TEST(CaseEnvironments, VisibilityIsAppliedLast) {
+TEST(CaseEnvironments, VisibilityOverridesSuiteVariables) {
   CaseEnvironments environments({{"ONEAPI_DEVICE_SELECTOR", "level_zero:1"}}, two_cards(),
                                 {{Backend::kXpu, simulation(false)}}, "/tmp/x", {});
   Suite suite = xpu_suite();
@@ -133,7 +133,7 @@ TEST(CaseEnvironments, VisibilityIsAppliedLast) {
 }
 
 // The suite's, else the caller's, else composite.
-TEST(CaseEnvironments, TheHierarchyOfACase) {
+TEST(CaseEnvironments, HierarchyPrecedenceIsSuiteThenCaller) {
   auto cards = two_cards();
   for (int i = 0; i < 2; ++i) {
     cards[static_cast<std::size_t>(i)].tiles = 2;
@@ -155,7 +155,7 @@ TEST(CaseEnvironments, TheHierarchyOfACase) {
   EXPECT_THAT(variables({}, "flat"), Contains("ZE_AFFINITY_MASK=2,3"));
 }
 
-TEST(CaseEnvironments, SayWhatIsInForceAndByWhom) {
+TEST(CaseEnvironments, RecordSourceOfVisibilityVariables) {
   CaseEnvironments environments({{"ZE_AFFINITY_MASK", "0,1"}}, two_cards(),
                                 {{Backend::kXpu, simulation(false)}}, "/tmp/x", {});
   const auto environment = environments.of(xpu_suite(), {"xpu-sim:1"});
@@ -176,7 +176,7 @@ TEST(CaseEnvironments, SayWhatIsInForceAndByWhom) {
 }
 
 // So that a visibility check knows which other devices it may name in a mask.
-TEST(CaseEnvironments, OurSuitesForCudaAreToldThePool) {
+TEST(CaseEnvironments, CudaSuitesReceiveDevicePool) {
   std::vector<LeasedDevice> devices = two_cards();
   for (const char* uuid : {"GPU-a", "GPU-b"}) {
     LeasedDevice device;
@@ -199,7 +199,7 @@ TEST(CaseEnvironments, OurSuitesForCudaAreToldThePool) {
 }
 
 // The cap is told to every program that has a device, and to frameworks in the variables that they document.
-TEST(CaseEnvironments, AMemoryCapIsToldInBytesAndToFrameworks) {
+TEST(CaseEnvironments, PassMemoryCapToFrameworks) {
   LeasedDevice card;
   card.id = "cuda-sim:0";
   card.uuid = "GPU-a";
@@ -223,7 +223,7 @@ TEST(CaseEnvironments, AMemoryCapIsToldInBytesAndToFrameworks) {
   EXPECT_EQ(told->by, "proctor");
 }
 
-TEST(CaseEnvironments, ASmallCapOfALargeCardIsMoreThanNothing) {
+TEST(CaseEnvironments, SmallMemoryCapIsNotZero) {
   LeasedDevice card;
   card.id = "cuda-sim:0";
   card.uuid = "GPU-a";
@@ -237,7 +237,7 @@ TEST(CaseEnvironments, ASmallCapOfALargeCardIsMoreThanNothing) {
   EXPECT_THAT(capped->variables, Contains("XLA_PYTHON_CLIENT_MEM_FRACTION=0.000003390"));
 }
 
-TEST(CaseEnvironments, WithoutADeviceNoMemoryIsCapped) {
+TEST(CaseEnvironments, CaseWithoutDeviceHasNoMemoryCap) {
   CaseEnvironments environments({}, two_cards(), {}, "/tmp/x", {});
   Suite suite = xpu_suite();
   suite.mem_cap = 1ull << 30;
@@ -264,20 +264,20 @@ std::vector<std::string> told(const Suite& suite, const Environment& caller, con
   return all;
 }
 
-TEST(Narrowed, WhatTheProcessesHaveCounts) {
+TEST(SuiteNarrowing, ReportsVariablesOfProcesses) {
   const Environment caller = {{"PATH", "/bin"}, {"PYTEST_ADDOPTS", "--trace"}, {"PYTHONOPTIMIZE", "1"}};
   EXPECT_THAT(told(pytest_suite(), caller, caller),
               ElementsAre("PYTEST_ADDOPTS=--trace caller ", "PYTHONOPTIMIZE=1 caller "));
   EXPECT_THAT(told(pytest_suite(), caller, {{"PATH", "/bin"}}), IsEmpty()) << "it was taken away";
 }
 
-TEST(Narrowed, WhatASuiteSaysIsPartOfThePlan) {
+TEST(SuiteNarrowing, SuiteVariablesBelongToPlan) {
   Suite suite = pytest_suite();
   suite.env = {{"PYTHONOPTIMIZE", "2"}, {"MODE", "fast"}};
   EXPECT_THAT(told(suite, {{"PYTHONOPTIMIZE", "1"}}, suite.env), ElementsAre("PYTHONOPTIMIZE=2 suite plan"));
 }
 
-TEST(Narrowed, WhatWeOrASimulationSetIsNobodysChoice) {
+TEST(SuiteNarrowing, IgnoresVariablesOfProctorAndSimulation) {
   Suite suite = pytest_suite();
   suite.env = {{"PYTHONPATH", "/share/pytest"}};
   EXPECT_THAT(told(suite, {}, {{"PYTHONPATH", "/share/pytest"}, {"LD_LIBRARY_PATH", "/sim"}}), IsEmpty());
@@ -287,14 +287,14 @@ TEST(Narrowed, WhatWeOrASimulationSetIsNobodysChoice) {
               ElementsAre("LD_LIBRARY_PATH=/lib caller ", "PYTHONPATH=/own caller plan"));
 }
 
-TEST(Narrowed, AValueThatChangesNothingIsNotTold) {
+TEST(SuiteNarrowing, IgnoresValuesWithoutEffect) {
   Suite suite = pytest_suite();
   suite.kind = &gtest_kind();
   suite.env = {{"GTEST_FAIL_FAST", "0"}, {"GTEST_SHUFFLE", "1"}};
   EXPECT_THAT(told(suite, {}, suite.env), ElementsAre("GTEST_SHUFFLE=1 suite plan"));
 }
 
-TEST(Narrowed, AVariableHasALineWithItsSuites) {
+TEST(SuiteNarrowing, DescribesVariableWithSuites) {
   EXPECT_THAT(
       describe_narrowing({{"a", "none", "LD_PRELOAD", "/x y.so", "caller", ""},
                           {"b", "none", "LD_PRELOAD", "/x y.so", "caller", ""}}),

@@ -37,7 +37,7 @@ DefaultDevices defaults(SuiteRole role, const std::vector<NeededBackend>& needed
 
 constexpr SuiteRole kEveryRole[] = {SuiteRole::kTestProgram, SuiteRole::kPytest, SuiteRole::kCommand};
 
-TEST(DefaultDevices, NoneOnMachineWithoutDevices) {
+TEST(DefaultDevices, UsesNoDeviceOnMachineWithoutDevices) {
   for (const SuiteRole role : kEveryRole) {
     const auto found = defaults(role, {}, machine_with({}));
     EXPECT_EQ(found.backend, Backend::kNone);
@@ -46,7 +46,7 @@ TEST(DefaultDevices, NoneOnMachineWithoutDevices) {
   }
 }
 
-TEST(DefaultDevices, ProgramGetsVendorOfItsLibrary) {
+TEST(DefaultDevices, ProgramGetsVendorOfLibrary) {
   for (const auto& library : {kNeedsCuda, kOpensCuda}) {
     const auto found = defaults(SuiteRole::kTestProgram, {library}, machine_with({kXpu, kCuda}));
     EXPECT_EQ(found.backend, kCuda);
@@ -57,7 +57,7 @@ TEST(DefaultDevices, ProgramGetsVendorOfItsLibrary) {
   EXPECT_EQ(both.backend, kXpu) << "the machine has devices of only one of them";
 }
 
-TEST(DefaultDevices, ProgramWithoutLibraryGetsNone) {
+TEST(DefaultDevices, ProgramWithoutLibraryGetsNoDevice) {
   const auto found = defaults(SuiteRole::kTestProgram, {}, machine_with({kCuda}));
   EXPECT_EQ(found.devices, 0);
   EXPECT_EQ(found.by, DevicesBy::kRule);
@@ -118,14 +118,14 @@ TEST(DefaultDevices, MaskOfAbsentVendorIsIgnored) {
   EXPECT_EQ(defaults(SuiteRole::kTestProgram, {}, around).devices, 0);
 }
 
-TEST(DefaultDevices, MasksOfBothVendors) {  // as Slurm sets them
+TEST(DefaultDevices, MasksOfBothVendorsWarn) {  // as Slurm sets them
   DeviceSurroundings around = machine_with({kXpu, kCuda});
   around.masks = {{kCuda, "CUDA_VISIBLE_DEVICES=0"}, {kXpu, "ZE_AFFINITY_MASK=0"}};
   EXPECT_THAT(defaults(SuiteRole::kCommand, {}, around).warning, HasSubstr("both vendors"));
   EXPECT_EQ(defaults(SuiteRole::kTestProgram, {kNeedsCuda}, around).backend, kCuda);
 }
 
-TEST(DefaultDevices, SlurmJobWithoutADeviceTakesNone) {
+TEST(DefaultDevices, SlurmJobWithoutDeviceUsesNoDevice) {
   DeviceSurroundings around = machine_with({kCuda});
   around.job_without_device = true;
   for (const SuiteRole role : {SuiteRole::kPytest, SuiteRole::kCommand}) {
@@ -135,7 +135,7 @@ TEST(DefaultDevices, SlurmJobWithoutADeviceTakesNone) {
   }
 }
 
-TEST(DefaultDevices, RanksTakeNone) {
+TEST(DefaultDevices, RanksUseNoDeviceByDefault) {
   DeviceSurroundings around = machine_with({kCuda});
   Suite suite = undetermined();
   suite.ranks = 4;
@@ -148,7 +148,7 @@ TEST(DefaultDevices, RanksTakeNone) {
   EXPECT_FALSE(named.all) << "the number is that of each rank";
 }
 
-TEST(DefaultDevices, EmptyMaskDeclines) {
+TEST(DefaultDevices, EmptyMaskSelectsNoDevice) {
   DeviceSurroundings around = machine_with({kCuda});
   around.hidden = {kCuda};
   for (const SuiteRole role : {SuiteRole::kPytest, SuiteRole::kCommand}) {
@@ -161,7 +161,7 @@ TEST(DefaultDevices, EmptyMaskDeclines) {
   EXPECT_EQ(defaults(SuiteRole::kCommand, {}, around).backend, kCuda);
 }
 
-TEST(DefaultDevices, WrittenValuesPrecede) {
+TEST(DefaultDevices, WrittenValuesTakePrecedence) {
   DeviceSurroundings around = machine_with({kXpu, kCuda});
   around.masks[kCuda] = "CUDA_VISIBLE_DEVICES=1";
   Suite suite = undetermined();
@@ -226,17 +226,17 @@ std::vector<std::string> lacks(const std::vector<Backend>& backends, const Asked
   return texts;
 }
 
-TEST(DeviceShortage, WhatOnlyASuiteNeedsIsNone) {
+TEST(DeviceShortage, IgnoresNeedsOfSuites) {
   EXPECT_THAT(lacks({Backend::kCuda, Backend::kXpu}, {}), IsEmpty());
 }
 
-TEST(DeviceShortage, ABackendThatWasAskedForNeedsADevice) {
+TEST(DeviceShortage, RequestedBackendNeedsDevice) {
   EXPECT_THAT(lacks({Backend::kCuda, Backend::kNone}, {.backend = true}), IsEmpty());
   EXPECT_THAT(lacks({Backend::kXpu, Backend::kXpu}, {.backend = true}),
               ElementsAre("1 xpu device requested, 0 present (no_driver)"));
 }
 
-TEST(DeviceShortage, ANumberIsThatOfEachBackend) {
+TEST(DeviceShortage, CountAppliesToEachBackend) {
   EXPECT_THAT(lacks({Backend::kCuda}, {.count = 2}), IsEmpty());
   EXPECT_THAT(
       lacks({Backend::kCuda, Backend::kXpu}, {.count = 3}),
@@ -245,7 +245,7 @@ TEST(DeviceShortage, ANumberIsThatOfEachBackend) {
 }
 
 // Nobody knows which vendor's device was meant.
-TEST(DeviceShortage, WithoutABackendItCountsAll) {
+TEST(DeviceShortage, TextWithoutBackendNamesNoVendor) {
   EXPECT_EQ(to_string(DeviceShortage{.backend = "", .asked = 1, .present = 0, .why = ""}),
             "1 device requested, 0 present");
 }

@@ -51,7 +51,7 @@ class HardwareEvidenceTest : public testing::Test {
   FoundDevices devices_;
 };
 
-TEST_F(HardwareEvidenceTest, IsWhatTheKernelSays) {
+TEST_F(HardwareEvidenceTest, RecordsKernelFactsOfDevice) {
   const HardwareEvidence evidence = gathered();
   EXPECT_EQ(evidence.id, "xpu:0000:03:00.0");
   EXPECT_EQ(evidence.when, "start");
@@ -69,7 +69,7 @@ TEST_F(HardwareEvidenceTest, IsWhatTheKernelSays) {
   }
 }
 
-TEST_F(HardwareEvidenceTest, WhatIsMissingIsNamed) {
+TEST_F(HardwareEvidenceTest, ReportsMissingFacts) {
   fs::remove_all(root_ / "proc");
   fs::remove_all(root_ / "sys/bus/pci/devices/0000:03:00.0");
   devices_.driver_files.clear();
@@ -79,12 +79,12 @@ TEST_F(HardwareEvidenceTest, WhatIsMissingIsNamed) {
     EXPECT_THAT(evidence.gaps, Contains(testing::StartsWith(name)));
 }
 
-TEST_F(HardwareEvidenceTest, ADeviceWithoutDriverIsNamed) {
+TEST_F(HardwareEvidenceTest, ReportsDeviceWithoutDriver) {
   fs::remove(root_ / "sys/bus/pci/devices/0000:03:00.0/driver");
   EXPECT_THAT(gathered().gaps, Contains(testing::StartsWith("kernel_driver: ")));
 }
 
-TEST_F(HardwareEvidenceTest, AnAddressIsNoPath) {
+TEST_F(HardwareEvidenceTest, RejectsPathAsPciAddress) {
   for (const char* pci : {"", "../../../../../etc", "..", "0000:03:00.0/../x"}) {
     device().pci = pci;
     const HardwareEvidence evidence = gathered();
@@ -93,7 +93,7 @@ TEST_F(HardwareEvidenceTest, AnAddressIsNoPath) {
   }
 }
 
-TEST_F(HardwareEvidenceTest, ASimulatedDeviceHasNoKernelBehindIt) {
+TEST_F(HardwareEvidenceTest, SimulatedDeviceHasNoKernelFacts) {
   device().simulated = true;
   const HardwareEvidence evidence = gathered();
   EXPECT_TRUE(evidence.simulator);
@@ -101,7 +101,7 @@ TEST_F(HardwareEvidenceTest, ASimulatedDeviceHasNoKernelBehindIt) {
   EXPECT_THAT(evidence.gaps, Contains(HasSubstr("simulated")));
 }
 
-TEST_F(HardwareEvidenceTest, ASimulatorIsKnownByItsMarkWhateverTheProbeSays) {
+TEST_F(HardwareEvidenceTest, DetectsSimulatorByMarkInDriver) {
   write("libze_intel_gpu.so.1", std::string("\x7f") + "ELF ... proctor_simgpu_" + "version ...");
   devices_.driver_files["xpu"] = (root_ / "libze_intel_gpu.so.1").string();
   EXPECT_TRUE(gathered().simulator);

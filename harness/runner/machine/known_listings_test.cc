@@ -34,7 +34,7 @@ class KnownListingsTest : public testing::Test {
   const std::string file_ = scratch_.string() + "/suite.toml.listings";
 };
 
-TEST_F(KnownListingsTest, AListOfAnUnchangedProgramIsKnown) {
+TEST_F(KnownListingsTest, KeepsListOfUnchangedProgram) {
   ListOutput output;
   output.exit_code = 3;
   output.stdout_text = std::string("bytes \xff\n and \0 more", 18);
@@ -68,7 +68,7 @@ TEST_F(KnownListingsTest, AListOfAnUnchangedProgramIsKnown) {
   EXPECT_EQ(found(known, command()), "ran");
 }
 
-TEST_F(KnownListingsTest, AFileThatIsNotCompleteHasNone) {
+TEST_F(KnownListingsTest, IgnoresTruncatedFile) {
   KnownListings listed;
   static_cast<void>(found(listed, command()));
   ASSERT_TRUE(listed.write(file_));
@@ -86,7 +86,7 @@ TEST_F(KnownListingsTest, AFileThatIsNotCompleteHasNone) {
   }
 }
 
-TEST_F(KnownListingsTest, WhatIsNotAWholeListIsNotKept) {
+TEST_F(KnownListingsTest, DoesNotKeepIncompleteList) {
   ListOutput crashed;
   crashed.exit_signal = 11;
   ListOutput without_device;

@@ -46,13 +46,13 @@ class NeededBackendTest : public testing::Test {
   TempDir directory_;
 };
 
-TEST_F(NeededBackendTest, AProgramThatIsLinkedToTheVendorsLibrary) {
+TEST_F(NeededBackendTest, FindsLinkedVendorLibrary) {
   compile("program", "int zeInit(void); int main(void) { return zeInit(); }", {"-l:libze_loader.so.1"});
   EXPECT_THAT(reasons("program"), ElementsAre("xpu: needs libze_loader.so.1"));
   EXPECT_TRUE(needed_backends(file("program"), "").front().certain);
 }
 
-TEST_F(NeededBackendTest, ThroughALibraryBesideTheProgram) {
+TEST_F(NeededBackendTest, FindsVendorLibraryThroughDependency) {
   const std::string source = "int mine(void); int main(void) { return mine(); }";
   compile("program", source, {"-lmine", "-Wl,-rpath,$ORIGIN", "-Wl,--allow-shlib-undefined"});
   EXPECT_THAT(reasons("program"), ElementsAre("xpu: needs libmine.so, which needs libze_loader.so.1"));
@@ -61,13 +61,13 @@ TEST_F(NeededBackendTest, ThroughALibraryBesideTheProgram) {
   EXPECT_THAT(reasons("lost", directory_.string()), SizeIs(1));
 }
 
-TEST_F(NeededBackendTest, ARuntimeInsideOpensTheDriversLibrary) {
+TEST_F(NeededBackendTest, FindsDriverLibraryOpenedAtRuntime) {
   compile("program", "#include <stdio.h>\nint main(void) { return puts(\"libcuda.so.1\") < 0; }", {});
   EXPECT_THAT(reasons("program"), ElementsAre("cuda: opens libcuda.so.1"));
   EXPECT_FALSE(needed_backends(file("program"), "").front().certain);
 }
 
-TEST_F(NeededBackendTest, OthersNeedNone) {
+TEST_F(NeededBackendTest, OtherFilesNeedNoBackend) {
   EXPECT_THAT(needed_backends("/bin/true", ""), IsEmpty());
   std::ofstream(file("script")) << "#!/bin/sh\necho libcuda.so.1\n";
   EXPECT_THAT(reasons("script"), IsEmpty());
@@ -76,7 +76,7 @@ TEST_F(NeededBackendTest, OthersNeedNone) {
 }
 
 // Whatever the bytes are: an error or an answer, and never a crash.
-TEST_F(NeededBackendTest, DamagedFiles) {
+TEST_F(NeededBackendTest, ReadsDamagedFilesSafely) {
   compile("program", "int zeInit(void); int main(void) { return zeInit(); }", {"-l:libze_loader.so.1"});
   std::ifstream stream(file("program"), std::ios::binary);
   const std::string whole((std::istreambuf_iterator<char>(stream)), std::istreambuf_iterator<char>());
@@ -116,7 +116,7 @@ class CudaProgramsTest : public testing::Test {
   TempDir directory_;
 };
 
-TEST_F(CudaProgramsTest, TheRuntimeChoosesTheProgram) {
+TEST_F(CudaProgramsTest, RuntimeVersionSelectsProgram) {
   link("memory_cuda", "libcudart.so.13");
   link("memory_cuda12", "libcudart.so.12");
   EXPECT_EQ(needed_cuda_runtime(file("memory_cuda")), 13);
@@ -129,19 +129,19 @@ TEST_F(CudaProgramsTest, TheRuntimeChoosesTheProgram) {
   EXPECT_EQ(plan_with(11, file("memory_cuda")), file("memory_cuda")) << "there is none for it";
 }
 
-TEST_F(CudaProgramsTest, OnlyOurOwnProgramsAreReplaced) {
+TEST_F(CudaProgramsTest, ReplacesOnlyProctorPrograms) {
   link("memory_cuda12", "libcudart.so.12");
   EXPECT_EQ(plan_with(12, "/elsewhere/memory_cuda"), "/elsewhere/memory_cuda");
   EXPECT_EQ(plan_with(12, file("memory_xpu")), file("memory_xpu"));
 }
 
-TEST_F(CudaProgramsTest, AToolkitOfTwelveMakesProgramsForItAlone) {
+TEST_F(CudaProgramsTest, KeepsProgramBuiltForSameRuntime) {
   link("memory_cuda", "libcudart.so.12");
   EXPECT_EQ(plan_with(12, file("memory_cuda")), file("memory_cuda"));
 }
 
 // With numbers of runtimes that no system has.
-TEST_F(CudaProgramsTest, WhatCanStartHereListsTheCases) {
+TEST_F(CudaProgramsTest, ListsCasesWithStartableProgram) {
   link("memory_cuda", "libcudart.so.913");
   link("memory_cuda12", "libcudart.so.912");
   const std::string here = directory_.string();
@@ -180,7 +180,7 @@ class DynamicLoaderTest : public testing::Test {
   TempDir directory_;
 };
 
-TEST_F(DynamicLoaderTest, AProgramIsStartedThroughTheLoaderAndToldHow) {
+TEST_F(DynamicLoaderTest, StartsProgramThroughLoader) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   auto plan = plan_of(self);
   ASSERT_TRUE(start_through(kLoaderWords, Backend::kXpu, "", plan));
@@ -188,7 +188,7 @@ TEST_F(DynamicLoaderTest, AProgramIsStartedThroughTheLoaderAndToldHow) {
   EXPECT_EQ(plan.suites[0].env.at("PROCTOR_SELF"), self);
 }
 
-TEST_F(DynamicLoaderTest, AScriptAndAnotherBackendStayAsTheyAre) {
+TEST_F(DynamicLoaderTest, IgnoresScriptsAndOtherBackends) {
   write("suite.sh", "#!/bin/sh\n");
   for (auto plan : {plan_of("./suite.sh"), plan_of("/proc/self/exe", Backend::kNone)}) {
     const auto argv = plan.cases[0].argv;
@@ -198,7 +198,7 @@ TEST_F(DynamicLoaderTest, AScriptAndAnotherBackendStayAsTheyAre) {
   }
 }
 
-TEST_F(DynamicLoaderTest, AFileThatIsCutShortAsksForNothing) {
+TEST_F(DynamicLoaderTest, TruncatedFileNeedsNoLoader) {
   write("cut", std::string("\x7f") + "ELF\x02");
   EXPECT_FALSE(asks_for_loader(path("cut")));
   EXPECT_FALSE(asks_for_loader(path("missing")));

@@ -42,14 +42,14 @@ std::string why(const FoundDevices& devices, const Environment& caller) {
   return checked.error().what;
 }
 
-TEST(SlurmAllocation, TheMaskOfSlurmIsTheAllocation) {
+TEST(SlurmAllocation, AcceptsMaskWithinAllocation) {
   EXPECT_EQ(why(cuda(4, 2), step("2,3")), "");
   EXPECT_EQ(why(cuda(4, 1), step("3")), "") << "less of it";
 }
 
-TEST(SlurmAllocation, ACgroupMayRenumberWhatIsLeft) { EXPECT_EQ(why(cuda(2, 2), step("0,1")), ""); }
+TEST(SlurmAllocation, AcceptsDevicesRenumberedByCgroup) { EXPECT_EQ(why(cuda(2, 2), step("0,1")), ""); }
 
-TEST(SlurmAllocation, ADeviceOfAnotherJobIsRefusedByBothVariables) {
+TEST(SlurmAllocation, RejectsDeviceOfAnotherJob) {
   const std::string text = why(cuda(4, 2), step("0,1"));
   EXPECT_THAT(text, HasSubstr("CUDA_VISIBLE_DEVICES=0,1 names device 0"));
   EXPECT_THAT(text, HasSubstr("SLURM_STEP_GPUS=2,3"));
@@ -59,7 +59,7 @@ TEST(SlurmAllocation, ADeviceOfAnotherJobIsRefusedByBothVariables) {
   EXPECT_THAT(why(cuda(4, 1), batch), HasSubstr("SLURM_JOB_GPUS=1,3"));
 }
 
-TEST(SlurmAllocation, MoreThanTheAllocationIsRefused) {
+TEST(SlurmAllocation, RejectsDevicesBeyondAllocation) {
   auto caller = step("");
   caller.erase("CUDA_VISIBLE_DEVICES");
   const std::string text = why(cuda(4, 4), caller);
@@ -67,7 +67,7 @@ TEST(SlurmAllocation, MoreThanTheAllocationIsRefused) {
   EXPECT_THAT(text, HasSubstr("cuda:0, cuda:1, cuda:2, cuda:3"));
 }
 
-TEST(SlurmAllocation, OneNumberIsOneDeviceAlsoWhereBothVendorsHaveIt) {
+TEST(SlurmAllocation, RejectsOneOrdinalForBothVendors) {
   FoundDevices devices = cuda(1, 1);
   add_vendor(devices, Backend::kXpu, 1, 1);
   auto caller = step("0");
@@ -80,20 +80,20 @@ TEST(SlurmAllocation, OneNumberIsOneDeviceAlsoWhereBothVendorsHaveIt) {
   EXPECT_FALSE(slurm_masks_both_vendors(caller));
 }
 
-TEST(SlurmAllocation, AStepWithoutDevicesOfItsJobHasNone) {
+TEST(SlurmAllocation, StepWithoutGpusHasNoDevices) {
   const Environment none = {{"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "1"}, {"SLURM_JOB_GPUS", "2,3"}};
   EXPECT_THAT(why(cuda(4, 4), none), HasSubstr("SLURM_JOB_GPUS=2,3, but SLURM_STEP_GPUS is not set"));
   EXPECT_EQ(why(FoundDevices{}, none), "") << "nobody needs one";
 }
 
-TEST(SlurmAllocation, SaysNothingWhereSlurmDoesNotManageDevices) {
+TEST(SlurmAllocation, IgnoresJobsWithoutManagedDevices) {
   EXPECT_EQ(why(cuda(4, 4), {{"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "0"}}), "");
   auto outside = step("0");
   outside.erase("SLURM_JOB_ID");
   EXPECT_EQ(why(cuda(4, 4), outside), "");
 }
 
-TEST(SlurmAllocation, NamesAndTilesAreNoOrdinals) {
+TEST(SlurmAllocation, AcceptsUuidMasks) {
   EXPECT_EQ(why(cuda(4, 1), step("GPU-8932f937")), "");
   EXPECT_EQ(why(cuda(4, 1), step("MIG-1")), "");
 }

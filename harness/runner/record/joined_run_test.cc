@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 
 Starter myself() { return {.pid = ::getpid(), .start_time = start_time_of(::getpid())}; }
 
-TEST(JoinedRun, EachStarterHasItsOwn) {
+TEST(JoinedRun, EachStarterHasOwnRun) {
   const TempDir root;
   EXPECT_FALSE(find_joined_run(root.path(), myself()));
   const auto mine = open_joined_run(root.path(), myself());
@@ -35,7 +35,7 @@ TEST(JoinedRun, EachStarterHasItsOwn) {
   EXPECT_EQ(find_joined_run(root.path(), myself()), *mine);
 }
 
-TEST(JoinedRun, IsTakenAgainWhileItHasNoParts) {
+TEST(JoinedRun, ReusesRunWithoutParts) {
   const TempDir root;
   const auto first = open_joined_run(root.path(), myself());
   ASSERT_TRUE(first);
@@ -44,7 +44,7 @@ TEST(JoinedRun, IsTakenAgainWhileItHasNoParts) {
   EXPECT_NE(*open_joined_run(root.path(), myself()), *first);
 }
 
-TEST(JoinedRun, OneThatIsClosedIsNotTakenAgain) {
+TEST(JoinedRun, DoesNotReuseClosedRun) {
   const TempDir root;
   const auto first = open_joined_run(root.path(), myself());
   ASSERT_TRUE(first);
@@ -54,7 +54,7 @@ TEST(JoinedRun, OneThatIsClosedIsNotTakenAgain) {
   EXPECT_NE(*open_joined_run(root.path(), myself()), *first);
 }
 
-TEST(JoinedRun, WhoMayBeAliveIsNotForgotten) {
+TEST(JoinedRun, KeepsRunOfPossiblyLiveStarter) {
   const TempDir root;
   Starter elsewhere{.pid = ::getpid(), .start_time = start_time_of(::getpid()) + 1};
   elsewhere.namespaces = "1-2";
@@ -66,7 +66,7 @@ TEST(JoinedRun, WhoMayBeAliveIsNotForgotten) {
   EXPECT_FALSE(find_joined_run(root.path(), elsewhere)) << "it is closed: nothing more comes";
 }
 
-TEST(JoinedRun, NothingIsLeftOfStartersThatHaveEnded) {
+TEST(JoinedRun, RemovesLinksOfEndedStarters) {
   const TempDir root;
   const Starter ended{.pid = ::getpid(), .start_time = start_time_of(::getpid()) + 1};
   ASSERT_TRUE(open_joined_run(root.path(), ended));
@@ -77,7 +77,7 @@ TEST(JoinedRun, NothingIsLeftOfStartersThatHaveEnded) {
 }
 
 // A call of CTest that was stopped makes no reports. Its run goes with the old ones, unless something of it may live.
-TEST(JoinedRun, OneWithoutReportsGoesWithTheOldOnes) {
+TEST(JoinedRun, RemovesOldRunsWithoutReports) {
   const TempDir root;
   const auto run = [&](const std::string& name) {
     const fs::path directory = root / name;
@@ -102,7 +102,7 @@ TEST(JoinedRun, OneWithoutReportsGoesWithTheOldOnes) {
   EXPECT_TRUE(fs::exists(recorded));
 }
 
-TEST(JoinedRun, IsInADirectory) {
+TEST(JoinedRun, RejectsFileAsDirectory) {
   const TempDir root;
   std::ofstream(root / "file") << "x";
   const auto refused = open_joined_run(root / "file", myself());
@@ -110,7 +110,7 @@ TEST(JoinedRun, IsInADirectory) {
   EXPECT_EQ(refused.error().kind, ErrorKind::kUsage);
 }
 
-TEST(JoinedRun, NoTwoPartsAreOne) {
+TEST(JoinedRun, ConcurrentPartsAreUnique) {
   const TempDir root;
   const auto run = open_joined_run(root.path(), myself());
   ASSERT_TRUE(run);
@@ -130,7 +130,7 @@ TEST(JoinedRun, NoTwoPartsAreOne) {
   EXPECT_EQ(parts_of(*run)[9], "parts/10");
 }
 
-TEST(JoinedRun, OnlyNumbersAreParts) {
+TEST(JoinedRun, OnlyNumberedDirectoriesAreParts) {
   const TempDir root;
   const auto run = open_joined_run(root.path(), myself());
   ASSERT_TRUE(run);

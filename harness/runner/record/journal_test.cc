@@ -47,7 +47,7 @@ class JournalTest : public testing::Test {
   std::string path_;
 };
 
-TEST_F(JournalTest, ALineForEachRecordInOrder) {
+TEST_F(JournalTest, WritesOneLinePerRecordInOrder) {
   {
     auto journal = Journal::open(path_);
     ASSERT_TRUE(journal.ok());
@@ -63,14 +63,14 @@ TEST_F(JournalTest, ALineForEachRecordInOrder) {
   EXPECT_EQ(std::get<AttemptStarted>(**second).case_id, "a");
 }
 
-TEST_F(JournalTest, RecordsAreInTheFileBeforeTheCallReturns) {
+TEST_F(JournalTest, WritesRecordBeforeCallReturns) {
   auto journal = Journal::open(path_);
   ASSERT_TRUE(journal.ok());
   (*journal)->on(started("a"));
   EXPECT_EQ(lines_of(path_).size(), 1u);
 }
 
-TEST_F(JournalTest, KnowsWhatItWrote) {
+TEST_F(JournalTest, DetectsChangedOrMovedFile) {
   auto journal = Journal::open(path_);
   ASSERT_TRUE(journal.ok());
   (*journal)->on(RunPlanned{});
@@ -84,7 +84,7 @@ TEST_F(JournalTest, KnowsWhatItWrote) {
   EXPECT_THAT((*journal)->difference(), testing::HasSubstr("No such file"));
 }
 
-TEST_F(JournalTest, ALastRecordStandsBehindTheEndAndIsSealed) {
+TEST_F(JournalTest, SealsLastRecordAfterEnd) {
   auto journal = Journal::open(path_);
   ASSERT_TRUE(journal.ok());
   JournalSeal seal;
@@ -100,7 +100,7 @@ TEST_F(JournalTest, ALastRecordStandsBehindTheEndAndIsSealed) {
   EXPECT_THAT(lines[2], testing::HasSubstr("more"));
 }
 
-TEST_F(JournalTest, ADiskThatRefusesTheLastRecordLosesNothing) {
+TEST_F(JournalTest, FailedLastRecordLosesNothing) {
   auto journal = Journal::open("/dev/full", /*allow_existing=*/true);
   ASSERT_TRUE(journal.ok());
   std::vector<Warning> warnings;
@@ -110,12 +110,12 @@ TEST_F(JournalTest, ADiskThatRefusesTheLastRecordLosesNothing) {
   EXPECT_TRUE(warnings.empty());
 }
 
-TEST_F(JournalTest, AnExistingFileIsRefused) {
+TEST_F(JournalTest, RejectsExistingFile) {
   std::ofstream(path_) << "{}\n";
   EXPECT_FALSE(Journal::open(path_).ok());
 }
 
-TEST_F(JournalTest, AFullDiskIsToldOnceAndNeverThrows) {
+TEST_F(JournalTest, ReportsFullDiskOnce) {
   auto journal = Journal::open("/dev/full", /*allow_existing=*/true);
   ASSERT_TRUE(journal.ok());
   std::vector<Warning> warnings;
@@ -129,7 +129,7 @@ TEST_F(JournalTest, AFullDiskIsToldOnceAndNeverThrows) {
 
 // A file-size limit makes write(2) take a part of the record first and refuse the rest, as a disk that fills
 // up does. A child process, because the limit is per process.
-TEST_F(JournalTest, APartlyWrittenRecordIsCutOffAndTriedAgain) {
+TEST_F(JournalTest, RetriesPartlyWrittenRecord) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -161,7 +161,7 @@ TEST_F(JournalTest, APartlyWrittenRecordIsCutOffAndTriedAgain) {
 }
 
 // A journal that is too long is read by nobody.
-TEST_F(JournalTest, NeverGrowsBeyondWhatIsRead) {
+TEST_F(JournalTest, LimitsJournalSize) {
   constexpr std::uint64_t kMost = 4'000;
   auto journal = Journal::open(path_, /*allow_existing=*/false, kMost);
   ASSERT_TRUE(journal.ok());
@@ -195,7 +195,7 @@ struct Talkative : EventSink {
   EventFanout& fanout;
 };
 
-TEST(EventFanout, AllListenersSeeAllEventsInTheSameOrder) {
+TEST(EventFanout, ListenersReceiveEventsInSameOrder) {
   EventFanout fanout;
   Recorder before;
   Recorder after;
@@ -263,28 +263,28 @@ class SealedJournalTest : public testing::Test {
   std::optional<std::string> old_runtime_;
 };
 
-TEST_F(SealedJournalTest, OutlivesItsRunAndTellsAChange) {
+TEST_F(SealedJournalTest, SealDetectsChangeAfterRun) {
   write_run();
   EXPECT_EQ(change(), "");
   std::ofstream(journal_, std::ios::app) << "{}\n";
   EXPECT_EQ(change(), "it has 3 bytes more than its runner wrote");
 }
 
-TEST_F(SealedJournalTest, IsOfTheDirectoryWhateverItIsCalled) {
+TEST_F(SealedJournalTest, FindsSealThroughDirectoryLink) {
   write_run();
   fs::create_directory_symlink(run_dir_, scratch_ / "latest");
   EXPECT_TRUE(find_journal_seal(scratch_ / "latest"));
   EXPECT_FALSE(find_journal_seal(scratch_ / "nowhere"));
 }
 
-TEST_F(SealedJournalTest, IsOfTheLastRunThere) {
+TEST_F(SealedJournalTest, SealBelongsToLastRun) {
   write_run();
   fs::remove(journal_);
   write_run();
   EXPECT_EQ(change(), "");
 }
 
-TEST_F(SealedJournalTest, OneOfAnotherBootOrThatOthersCanWriteToSaysNothing) {
+TEST_F(SealedJournalTest, IgnoresSealOfOtherBootOrWriter) {
   write_run();
   const std::string directory = *run_record_directory();
   ASSERT_EQ(::chmod(directory.c_str(), 0777), 0);
@@ -298,7 +298,7 @@ TEST_F(SealedJournalTest, OneOfAnotherBootOrThatOthersCanWriteToSaysNothing) {
   EXPECT_FALSE(find_journal_seal(run_dir_));
 }
 
-TEST_F(SealedJournalTest, AfterAWeekItGoes) {
+TEST_F(SealedJournalTest, RemovesSealAfterWeek) {
   write_run();
   remove_old_journal_seals();
   EXPECT_TRUE(find_journal_seal(run_dir_));

@@ -37,7 +37,7 @@ int reap(pid_t pid) {
   return status;
 }
 
-TEST(ProcessHandle, OnlyWithThatPidAndThatStartTime) {
+TEST(ProcessHandle, OpensOnlyMatchingPidAndStartTime) {
   const pid_t child = waiting_child();
   ASSERT_GT(child, 0);
   const auto start = start_time_of(child);
@@ -59,7 +59,7 @@ TEST(ProcessHandle, OnlyWithThatPidAndThatStartTime) {
 }
 
 // Without a /proc of its own a PID namespace has other pids than /proc shows.
-TEST(ProcessHandle, NoneWhereProcShowsOtherPids) {
+TEST(ProcessHandle, RejectsProcOfAnotherPidNamespace) {
   const pid_t child = ::fork();
   if (child == 0) {
     if (::unshare(CLONE_NEWPID) != 0) ::_exit(77);
@@ -72,7 +72,7 @@ TEST(ProcessHandle, NoneWhereProcShowsOtherPids) {
   EXPECT_EQ(status, 0) << "process 1 of /proc is another one";
 }
 
-TEST(ProcessHandle, AProcessIsAliveAsLongAsAnyOfItsThreads) {
+TEST(ProcessHandle, ProcessLivesWhileAnyThreadRuns) {
   const pid_t child = ::fork();
   if (child == 0) {
     std::thread([] { ::pause(); }).detach();
@@ -88,7 +88,7 @@ TEST(ProcessHandle, AProcessIsAliveAsLongAsAnyOfItsThreads) {
   EXPECT_EQ(WTERMSIG(reap(child)), SIGKILL);
 }
 
-TEST(ProcessHandle, ASignalNeverReachesTheNextOneWithThatPid) {
+TEST(ProcessHandle, SignalNeverReachesReusedPid) {
   const pid_t child = waiting_child();
   ASSERT_GT(child, 0);
   const auto held = ProcessHandle::open(child, start_time_of(child));

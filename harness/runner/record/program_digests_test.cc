@@ -62,7 +62,7 @@ class ProgramDigestsTest : public testing::Test {
   const std::function<bool()> nobody_ = [] { return false; };  // wants it to stop
 };
 
-TEST_F(ProgramDigestsTest, EachProgramIsReadOnceWhicheverSuitesStartIt) {
+TEST_F(ProgramDigestsTest, ReadsSharedProgramOnce) {
   const std::string text(3 * ProgramDigests::kPieceBytes + 5, 'x');
   const std::string large = write("large", text);
   const std::string empty = write("empty", "");
@@ -75,7 +75,7 @@ TEST_F(ProgramDigestsTest, EachProgramIsReadOnceWhicheverSuitesStartIt) {
 }
 
 // The start of a run and a tick of it read nothing and one piece, however large the program is.
-TEST_F(ProgramDigestsTest, ReadsAPieceAtATime) {
+TEST_F(ProgramDigestsTest, ReadsOnePiecePerCall) {
   const std::string large = write("large", std::string(2 * ProgramDigests::kPieceBytes + 1, 'x'));
   ProgramDigests digests(suites({large}));
   for (int piece = 0; piece < 3; ++piece) {
@@ -86,7 +86,7 @@ TEST_F(ProgramDigestsTest, ReadsAPieceAtATime) {
   EXPECT_EQ(heard_.programs.size(), 1u);
 }
 
-TEST_F(ProgramDigestsTest, AProgramThatChangesHasNoDigestAndIsAWarning) {
+TEST_F(ProgramDigestsTest, ChangedProgramHasWarningAndNoDigest) {
   const std::string changed = write("changed", std::string(2 * ProgramDigests::kPieceBytes, 'x'));
   const std::string replaced = write("replaced", "old");
   ProgramDigests digests(suites({changed, replaced}));
@@ -103,7 +103,7 @@ TEST_F(ProgramDigestsTest, AProgramThatChangesHasNoDigestAndIsAWarning) {
 }
 
 // What a tested script does that rewrites itself as the bytes that a policy pins, before or after it was read.
-TEST_F(ProgramDigestsTest, BytesAndDatesThatArePutBackDoNotHideAChange) {
+TEST_F(ProgramDigestsTest, RestoredContentsDoNotHideChange) {
   const std::string before = write("before", "exit 0");
   const std::string after = write("after", "exit 1");
   ProgramDigests digests(suites({before, after}));
@@ -127,7 +127,7 @@ TEST_F(ProgramDigestsTest, BytesAndDatesThatArePutBackDoNotHideAChange) {
               testing::ElementsAre(WarningCode::kProgramChanged, WarningCode::kProgramChanged));
 }
 
-TEST_F(ProgramDigestsTest, ALinkThatLedElsewhereForAWhileIsAChange) {
+TEST_F(ProgramDigestsTest, TemporaryLinkChangeIsDetected) {
   const std::string good = write("good", "exit 1");
   const std::string bad = write("bad", "exit 0");
   const std::string program = (directory_.path() / "program").string();
@@ -142,7 +142,7 @@ TEST_F(ProgramDigestsTest, ALinkThatLedElsewhereForAWhileIsAChange) {
   EXPECT_EQ(heard_.programs.at(program).sha256, "");
 }
 
-TEST_F(ProgramDigestsTest, WhatCannotBeReadSaysWhy) {
+TEST_F(ProgramDigestsTest, ReportsReasonForMissingDigest) {
   const std::string gone = (directory_.path() / "gone").string();
   const std::string large = write("large", std::string(ProgramDigests::kPieceBytes, 'x'));
   ProgramDigests digests(suites({gone, directory_.path().string(), large}));
@@ -156,7 +156,7 @@ TEST_F(ProgramDigestsTest, WhatCannotBeReadSaysWhy) {
 }
 
 // A sparse script of 30 GB that ends at once: its run ends at once, too, and its neighbour has a digest.
-TEST_F(ProgramDigestsTest, WhatIsTooLargeForTheEndIsNotBegunThere) {
+TEST_F(ProgramDigestsTest, SkipsLargeProgramAtRunEnd) {
   const std::string huge = write("huge", "exit 0");
   fs::resize_file(huge, std::uint64_t{30} << 30);
   const std::string small = write("small", "exit 0");
@@ -169,7 +169,7 @@ TEST_F(ProgramDigestsTest, WhatIsTooLargeForTheEndIsNotBegunThere) {
   EXPECT_TRUE(heard_.warnings.empty());
 }
 
-TEST_F(ProgramDigestsTest, NobodyWhoWantsTheRunToStopWaitsForADigest) {
+TEST_F(ProgramDigestsTest, StopEndsDigestReading) {
   const std::string large = write("large", std::string(2 * ProgramDigests::kPieceBytes, 'x'));
   ProgramDigests digests(suites({large}));
   int asked = 0;

@@ -72,7 +72,7 @@ class RunRecordTest : public testing::Test {
   std::optional<std::string> old_runtime_;
 };
 
-TEST_F(RunRecordTest, ReadsBackWhatItWrote) {
+TEST_F(RunRecordTest, RoundTripsJson) {
   const auto record = describe_this_run(kId, run_dir_, "/sys/fs/cgroup/proctor-x", {scratch_});
   EXPECT_EQ(record.pid, ::getpid());
   EXPECT_GT(record.start_time, 0u);
@@ -84,7 +84,7 @@ TEST_F(RunRecordTest, ReadsBackWhatItWrote) {
   EXPECT_FALSE(parse_run_record(R"({"run_id":7})").ok());
 }
 
-TEST_F(RunRecordTest, IsFoundByItsSlurmJobAndByNoOther) {
+TEST_F(RunRecordTest, FindsRecordOfSlurmJob) {
   auto record = describe_this_run(kId, run_dir_, "", {});
   record.slurm = {.id = "5", .cluster = "c1", .node = "node7"};
   const auto files = RunRecordFiles::write(record);
@@ -99,7 +99,7 @@ TEST_F(RunRecordTest, IsFoundByItsSlurmJobAndByNoOther) {
   EXPECT_THAT(run_records_of({.id = ""}), IsEmpty());
 }
 
-TEST_F(RunRecordTest, ARunIdHasAForm) {
+TEST_F(RunRecordTest, RejectsInvalidRunId) {
   auto record = describe_this_run(kId, run_dir_, "", {});
   EXPECT_TRUE(parse_run_record(to_json(record)).ok());
   for (const char* id : {"", "id", "20260131T120000Z-00AB12", "20260131T120000Z-00ab1",
@@ -115,7 +115,7 @@ TEST_F(RunRecordTest, ARunIdHasAForm) {
 }
 
 // `run.json` of a directory that somebody else can write to would let them choose whom we kill.
-TEST_F(RunRecordTest, OnlyATrustworthyRecordIsRead) {
+TEST_F(RunRecordTest, RejectsUntrustedRecord) {
   const auto record = describe_this_run(kId, run_dir_, "", {});
   const auto write = [&](const RunRecord& one) { std::ofstream(run_dir_ + "/run.json") << to_json(one); };
   const auto write_copy = [&](const RunRecord& one) {
@@ -171,7 +171,7 @@ TEST_F(RunRecordTest, OnlyATrustworthyRecordIsRead) {
   EXPECT_THAT(refused(run_dir_), HasSubstr("it belongs to user 65534"));
 }
 
-TEST_F(RunRecordTest, ADeadRunsRecordGoesNotThatOfTheNextOneInItsDirectory) {
+TEST_F(RunRecordTest, SweepKeepsRecordOfNextRun) {
   write_and_die(describe_this_run(kId, run_dir_, "", {}));
   const auto next = RunRecordFiles::write(describe_this_run("20260131T120001Z-00ab12", run_dir_, "", {}));
   ASSERT_TRUE(next.ok());
@@ -179,7 +179,7 @@ TEST_F(RunRecordTest, ADeadRunsRecordGoesNotThatOfTheNextOneInItsDirectory) {
   EXPECT_TRUE(fs::exists(run_dir_ + "/run.json"));
 }
 
-TEST_F(RunRecordTest, BothCopiesLiveAsLongAsTheRun) {
+TEST_F(RunRecordTest, BothCopiesExistDuringRun) {
   const std::string in_registry = root_->path() + "/proctor/runs/" + kId + ".json";
   {
     const auto files = RunRecordFiles::write(describe_this_run(kId, run_dir_, "", {scratch_}));
@@ -192,7 +192,7 @@ TEST_F(RunRecordTest, BothCopiesLiveAsLongAsTheRun) {
 }
 
 // With the start time, so that nobody who gets the pid is meant.
-TEST_F(RunRecordTest, WhatCouldNotBeEndedIsNamedAndTheRecordStaysUntilItIsGone) {
+TEST_F(RunRecordTest, KeepsRecordUntilLeftProcessesEnd) {
   const pid_t left = ::fork();
   if (left == 0) {
     for (;;) ::pause();
@@ -227,7 +227,7 @@ TEST_F(RunRecordTest, WhatCouldNotBeEndedIsNamedAndTheRecordStaysUntilItIsGone) 
 }
 
 // Another user's process, in the records of two runs.
-TEST_F(RunRecordTest, WhatCannotBeKilledIsToldOnceAndKeepsBothRecords) {
+TEST_F(RunRecordTest, ReportsUnkillableProcessOnce) {
   if (::geteuid() != 0) GTEST_SKIP() << "not root: this process cannot become another user";
   constexpr uid_t kNobody = 65534;
   for (const std::string& path : {root_->path(), run_dir_})
@@ -250,14 +250,14 @@ TEST_F(RunRecordTest, WhatCannotBeKilledIsToldOnceAndKeepsBothRecords) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-TEST_F(RunRecordTest, ALivingRunIsLeftAlone) {
+TEST_F(RunRecordTest, SweepKeepsLiveRun) {
   const auto files = RunRecordFiles::write(describe_this_run(kId, run_dir_, "", {scratch_}));
   ASSERT_TRUE(files.ok());
   EXPECT_THAT(sweep_dead_runs(), IsEmpty());
   EXPECT_TRUE(fs::exists(scratch_));
 }
 
-TEST_F(RunRecordTest, ADeadRunIsSweptAndItsRecordsGo) {
+TEST_F(RunRecordTest, SweepRemovesDeadRun) {
   write_and_die(describe_this_run(kId, run_dir_, "", {scratch_}));
   EXPECT_THAT(sweep_dead_runs(), ElementsAre(HasSubstr(scratch_)));
   EXPECT_FALSE(fs::exists(scratch_));
@@ -273,7 +273,7 @@ RunRecord with_other_ids(RunRecord record) {
 }
 
 // As a reader in other namespaces, with another boot id, or without a boot id sees it.
-TEST_F(RunRecordTest, NoIdOfAnyKindMakesALivingRunADeadOne) {
+TEST_F(RunRecordTest, OtherIdsDoNotMakeRunDead) {
   const auto files = RunRecordFiles::write(with_other_ids(describe_this_run(kId, run_dir_, "", {scratch_})));
   ASSERT_TRUE(files.ok());
   const auto record = read_run_record(run_dir_);
@@ -285,7 +285,7 @@ TEST_F(RunRecordTest, NoIdOfAnyKindMakesALivingRunADeadOne) {
   EXPECT_TRUE(fs::exists(scratch_));
 }
 
-TEST_F(RunRecordTest, NoIdOfAnyKindMakesADeadRunALivingOne) {
+TEST_F(RunRecordTest, MatchingIdsDoNotMakeRunAlive) {
   auto record = with_other_ids(describe_this_run(kId, run_dir_, "", {scratch_}));
   record.boot_id = boot_id();
   record.pid = ::getpid();
@@ -297,7 +297,7 @@ TEST_F(RunRecordTest, NoIdOfAnyKindMakesADeadRunALivingOne) {
 }
 
 // The lock passes from the old file to the new one, which another process must not see without it.
-TEST_F(RunRecordTest, ARunThatKeepsItsRecordIsAliveUntilItsEnd) {
+TEST_F(RunRecordTest, UpdatedRecordStaysLockedUntilEnd) {
   {
     auto files = RunRecordFiles::write(describe_this_run(kId, run_dir_, "", {}));
     ASSERT_TRUE(files.ok() && files->keep({::getppid()}).ok());
@@ -306,7 +306,7 @@ TEST_F(RunRecordTest, ARunThatKeepsItsRecordIsAliveUntilItsEnd) {
   EXPECT_EQ(read_private_record(private_path())->runner.state, RunnerState::kGone);
 }
 
-TEST_F(RunRecordTest, ARunnerIsGoneOnceItsForkedChildDropsTheLock) {
+TEST_F(RunRecordTest, RunnerIsGoneAfterForkedChildUnlocks) {
   write_and_die(describe_this_run(kId, run_dir_, "", {}));
   auto record = read_private_record(private_path())->record;
   record.pid = std::numeric_limits<int>::max();  // no kernel gives this pid
@@ -321,7 +321,7 @@ TEST_F(RunRecordTest, ARunnerIsGoneOnceItsForkedChildDropsTheLock) {
 }
 
 // On a file system without locks, or copied together with its directory.
-TEST_F(RunRecordTest, WhatIsNotProvenDeadIsLeftAloneAndNamed) {
+TEST_F(RunRecordTest, KeepsAndReportsUnprovenDeadRun) {
   const auto left_alone = [&](const std::string& why) {
     EXPECT_THAT(sweep_dead_runs(), ElementsAre(AllOf(HasSubstr(kId), HasSubstr("is left alone: " + why),
                                                      HasSubstr("remove " + private_path()))));
@@ -342,7 +342,7 @@ TEST_F(RunRecordTest, WhatIsNotProvenDeadIsLeftAloneAndNamed) {
 }
 
 // A record does not outweigh the lock of a directory.
-TEST_F(RunRecordTest, AScratchDirectoryThatIsHeldStays) {
+TEST_F(RunRecordTest, SweepKeepsLockedScratchDirectory) {
   const std::string held = root_->path();
   auto record = describe_this_run(kId, run_dir_, "", {held});
   std::vector<std::string> said;
@@ -351,7 +351,7 @@ TEST_F(RunRecordTest, AScratchDirectoryThatIsHeldStays) {
   EXPECT_TRUE(fs::exists(scratch_));
 }
 
-TEST_F(RunRecordTest, AForgedRecordRemovesNothingElse) {
+TEST_F(RunRecordTest, ForgedRecordRemovesNoOtherFiles) {
   auto record = describe_this_run(kId, run_dir_, run_dir_, {run_dir_});
   std::vector<std::string> said;
   EXPECT_TRUE(sweep_run(record, said));
@@ -365,7 +365,7 @@ TEST_F(RunRecordTest, AForgedRecordRemovesNothingElse) {
   EXPECT_TRUE(fs::exists(run_dir_));
 }
 
-TEST(Scratch, PathsAreShortPrivateAndGoAwayWhateverIsInside) {
+TEST(Scratch, CreatesShortPrivatePathAndRemovesContents) {
   std::string path;
   std::string directory;
   {
@@ -385,7 +385,7 @@ TEST(Scratch, PathsAreShortPrivateAndGoAwayWhateverIsInside) {
   EXPECT_FALSE(fs::exists(path));
 }
 
-TEST(Scratch, ADirectoryIsEmptyAndPrivateEachTimeItIsLeased) {
+TEST(Scratch, LeasedDirectoryIsEmptyAndPrivate) {
   auto root = ScratchRoot::create();
   ASSERT_TRUE(root.ok());
   const auto first = (*root)->lease_directory();
@@ -403,7 +403,7 @@ TEST(Scratch, ADirectoryIsEmptyAndPrivateEachTimeItIsLeased) {
   EXPECT_EQ(fs::status(*again).permissions(), fs::perms::owner_all);
 }
 
-TEST(Scratch, EverythingIsBelowTheDirectoriesThatAreSwept) {
+TEST(Scratch, AllFilesAreBelowSweptPaths) {
   auto root = ScratchRoot::create();
   ASSERT_TRUE(root.ok());
   const auto paths = (*root)->paths();
@@ -416,7 +416,7 @@ TEST(Scratch, EverythingIsBelowTheDirectoriesThatAreSwept) {
   for (const auto& path : paths) EXPECT_FALSE(fs::exists(path)) << path;
 }
 
-TEST(Scratch, ADirectoryThatWasReplacedIsNotUsedAgain) {
+TEST(Scratch, DoesNotReuseReplacedDirectory) {
   auto outside = ScratchRoot::create();
   auto root = ScratchRoot::create();
   ASSERT_TRUE(outside.ok() && root.ok());
@@ -444,7 +444,7 @@ TEST(Scratch, LinksAreRemovedNotFollowed) {
   EXPECT_TRUE(fs::exists((*outside)->path() + "/precious"));
 }
 
-TEST(RunId, OfTwoRunsInOneSecondTheLaterOneSortsBehind) {
+TEST(RunId, LaterRunSortsAfterEarlierRun) {
   const auto ms = [] {
     return std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
   };

@@ -45,7 +45,7 @@ void expect_fact(const SubjectFact& fact, const std::string& value, const std::s
   EXPECT_EQ(fact.reason, "");
 }
 
-TEST_F(SubjectTest, TheCheckoutSaysWhatNobodyElseDoes) {
+TEST_F(SubjectTest, ReadsFactsFromCheckout) {
   make_checkout();
   const auto [subject, warnings] = find({});
   expect_fact(subject.commit, kTestedCommit, ".git");
@@ -58,7 +58,7 @@ TEST_F(SubjectTest, TheCheckoutSaysWhatNobodyElseDoes) {
   EXPECT_THAT(warnings, IsEmpty());
 }
 
-TEST_F(SubjectTest, WithoutACheckoutEachUnknownFactHasAReason) {
+TEST_F(SubjectTest, UnknownFactsHaveReason) {
   const Subject subject = find({}, {}).subject;
   for (const SubjectFact* fact :
        {&subject.commit, &subject.dirty, &subject.branch, &subject.repository, &subject.build}) {
@@ -68,7 +68,7 @@ TEST_F(SubjectTest, WithoutACheckoutEachUnknownFactHasAReason) {
   EXPECT_EQ(subject.checkout, "");
 }
 
-TEST_F(SubjectTest, EachCiSaysItInItsOwnVariables) {
+TEST_F(SubjectTest, ReadsVariablesOfEachCi) {
   const Subject github = find({{"GITHUB_SHA", kOtherCommit},
                                {"GITHUB_REF_TYPE", "branch"},
                                {"GITHUB_REF_NAME", "main"},
@@ -113,7 +113,7 @@ TEST_F(SubjectTest, EachCiSaysItInItsOwnVariables) {
   expect_fact(jenkins.build, "https://jenkins.example/1/", "BUILD_URL");
 }
 
-TEST_F(SubjectTest, WhatIsSaidWinsThenTheCiThenTheCheckout) {
+TEST_F(SubjectTest, OptionPrecedesCiAndCheckout) {
   make_checkout();
   const std::map<std::string, std::string> ci = {{"GITHUB_SHA", kOtherCommit}, {"CI_COMMIT_BRANCH", ""}};
   const auto of_ci = find(ci);
@@ -130,7 +130,7 @@ TEST_F(SubjectTest, WhatIsSaidWinsThenTheCiThenTheCheckout) {
   expect_fact(find({{"BUILDKITE_COMMIT", "HEAD"}}).subject.commit, kTestedCommit, ".git");
 }
 
-TEST(SaidSubject, IsReadAndRefused) {
+TEST(ParseSubject, ParsesValuesAndRejectsMistakes) {
   const auto read = parse_subject({"commit=abc", "repository=https://a.example/?b=c"});
   ASSERT_TRUE(read);
   EXPECT_EQ(read->at("repository"), "https://a.example/?b=c");
@@ -147,7 +147,7 @@ TEST(SaidSubject, IsReadAndRefused) {
   EXPECT_THAT(refused({"dirty=maybe"}), HasSubstr("neither true nor false"));
 }
 
-TEST(Addresses, AreWithoutCredentials) {
+TEST(WithoutCredentials, RemovesCredentialsFromUrls) {
   EXPECT_EQ(without_credentials("https://token@git.example/a@b"), "https://git.example/a@b");
   EXPECT_EQ(without_credentials("https://u:p@s@git.example/a"), "https://git.example/a");
   EXPECT_EQ(without_credentials("https://git.example/a"), "https://git.example/a");
@@ -186,7 +186,7 @@ class GitCheckoutTest : public testing::Test {
   TempDir directory_;
 };
 
-TEST_F(GitCheckoutTest, IsFoundFromBelowItAndNowhereElse) {
+TEST_F(GitCheckoutTest, FindsCheckoutFromSubdirectory) {
   make_repository();
   write("tests/gpu/a.py", "");
   const auto checkout = find_git_checkout(root() / "tests/gpu");
@@ -197,7 +197,7 @@ TEST_F(GitCheckoutTest, IsFoundFromBelowItAndNowhereElse) {
   EXPECT_EQ(find_git_checkout(root() / "empty")->root, root());
 }
 
-TEST_F(GitCheckoutTest, ABranchADetachedHeadAndOneWithoutACommit) {
+TEST_F(GitCheckoutTest, ReadsBranchDetachedHeadAndUnbornBranch) {
   make_repository();
   EXPECT_EQ(head().commit, kCommit);
   EXPECT_EQ(head().branch, "main");
@@ -212,7 +212,7 @@ TEST_F(GitCheckoutTest, ABranchADetachedHeadAndOneWithoutACommit) {
   EXPECT_THAT(head().why_no_commit, HasSubstr("reftable"));
 }
 
-TEST_F(GitCheckoutTest, PackedRefsAndRefsThatNameAnother) {
+TEST_F(GitCheckoutTest, ReadsPackedAndSymbolicRefs) {
   write(".git/HEAD", "ref: refs/heads/main\n");
   write(".git/packed-refs", "# pack-refs with: peeled fully-peeled sorted \n" + std::string(kOther) +
                                 " refs/heads/maintenance\n" + kCommit + " refs/heads/main\n^" + kOther +
@@ -226,7 +226,7 @@ TEST_F(GitCheckoutTest, PackedRefsAndRefsThatNameAnother) {
   EXPECT_EQ(head().commit, "") << "a circle ends";
 }
 
-TEST_F(GitCheckoutTest, AWorktreeAndASubmodule) {
+TEST_F(GitCheckoutTest, ReadsWorktreeAndSubmodule) {
   make_repository();
   write(".git/refs/heads/feature", std::string(kOther) + "\n");
   write(".git/worktrees/w/HEAD", "ref: refs/heads/feature\n");
@@ -241,14 +241,14 @@ TEST_F(GitCheckoutTest, AWorktreeAndASubmodule) {
   EXPECT_EQ(head("sub").commit, kOther);
 }
 
-TEST_F(GitCheckoutTest, AFileThatNamesWhatIsNotHereIsNotThatOfTheProjectAbove) {
+TEST_F(GitCheckoutTest, BrokenGitFileIgnoresParentProject) {
   make_repository();
   write("module/.git", "gitdir: ../nowhere\n");
   EXPECT_EQ(head("module").commit, "");
   EXPECT_THAT(head("module").why_no_commit, HasSubstr("nowhere/HEAD cannot be read"));
 }
 
-TEST_F(GitCheckoutTest, TheRemoteIsOriginElseTheFirst) {
+TEST_F(GitCheckoutTest, PrefersRemoteOrigin) {
   make_repository();
   const auto remote = [this](const std::string& config) {
     write(".git/config", config);
@@ -261,7 +261,7 @@ TEST_F(GitCheckoutTest, TheRemoteIsOriginElseTheFirst) {
 }
 
 // Whoever can write there must not make the runner wait or read elsewhere.
-TEST_F(GitCheckoutTest, WhatIsNoFileOrLeadsOutIsNotRead) {
+TEST_F(GitCheckoutTest, RejectsFifosAndRefsOutsideCheckout) {
   make_repository();
   write("secret", std::string(kOther) + "\n");
   write(".git/HEAD", "ref: refs/heads/../../../secret\n");
@@ -300,7 +300,7 @@ class RealGitTest : public GitCheckoutTest {
   bool dirty() { return *is_git_dirty(*find_git_checkout(root()), Milliseconds(60'000)); }
 };
 
-TEST_F(RealGitTest, ReadsWhatGitWouldSay) {
+TEST_F(RealGitTest, MatchesGitOutput) {
   EXPECT_EQ(head().commit, git({"rev-parse", "HEAD"}));
   EXPECT_EQ(head().branch, "main");
   git({"pack-refs", "--all"});
@@ -316,7 +316,7 @@ TEST_F(RealGitTest, ReadsWhatGitWouldSay) {
 }
 
 // Its configuration names programs, which git would start as whoever asks.
-TEST_F(RealGitTest, IsNotAskedAboutACheckoutOfAnotherUser) {
+TEST_F(RealGitTest, DoesNotRunGitForForeignCheckout) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root, who can give a directory away";
   const auto checkout = find_git_checkout(root());
   ASSERT_TRUE(checkout);
@@ -326,7 +326,7 @@ TEST_F(RealGitTest, IsNotAskedAboutACheckoutOfAnotherUser) {
   EXPECT_THAT(dirty.error().what, HasSubstr("another user"));
 }
 
-TEST_F(RealGitTest, IsDirtyByAChangeAndNotByAFileThatGitDoesNotKnow) {
+TEST_F(RealGitTest, OnlyTrackedChangesAreDirty) {
   EXPECT_FALSE(dirty());
   write("proctor-out/report.json", "{}");
   EXPECT_FALSE(dirty());

@@ -43,7 +43,7 @@ TEST(DevicePool, LeasesAreExclusiveAndAllOrNothing) {
   EXPECT_FALSE(pool.lease("cuda", 1, "case"));
 }
 
-TEST(DevicePool, ARetiredDeviceIsNotGivenAgain) {
+TEST(DevicePool, RetiredDeviceIsNotLeasedAgain) {
   DevicePool pool({device("a"), device("b")});
   const auto lease = pool.lease("xpu", 1, "case");
   ASSERT_TRUE(lease);
@@ -55,7 +55,7 @@ TEST(DevicePool, ARetiredDeviceIsNotGivenAgain) {
   EXPECT_FALSE(pool.can_ever_lease("xpu", 2));
 }
 
-TEST(DevicePool, ASharedTopologySatisfiesAnyNumberOfCases) {
+TEST(DevicePool, SharedTopologyServesAnyNumberOfCases) {
   DevicePool pool({device("sim:0", true), device("sim:1", true)});
   for (int i = 0; i < 5; ++i) {
     const auto lease = pool.lease("xpu", 1, "case");
@@ -66,7 +66,7 @@ TEST(DevicePool, ASharedTopologySatisfiesAnyNumberOfCases) {
   EXPECT_TRUE(pool.can_ever_lease("xpu", 9));
 }
 
-TEST(DevicePool, ADeviceIsIdleUnlessACaseOfThisRunHoldsIt) {
+TEST(DevicePool, DeviceIsIdleUnlessLeased) {
   DevicePool pool({device("a"), device("b")});
   EXPECT_EQ(pool.idle("xpu"), 2);
   EXPECT_EQ(pool.idle("xpu", {.only = {"b"}}), 1);
@@ -76,7 +76,7 @@ TEST(DevicePool, ADeviceIsIdleUnlessACaseOfThisRunHoldsIt) {
   EXPECT_EQ(pool.idle("cuda"), 0);
 }
 
-TEST(Jobs, NeverMoreThanCanBeGiven) {
+TEST(Jobs, AreLimitedToDevicesAndCores) {
   const DevicePool three({device("a"), device("b"), device("c")});
   const auto on_device = plan_of(Backend::kXpu, {1, 1, 1, 1, 1});
   EXPECT_EQ(effective_jobs(on_device, three, 0, 16).all, 3);
@@ -94,7 +94,7 @@ TEST(Jobs, NeverMoreThanCanBeGiven) {
   EXPECT_EQ(effective_jobs(on_device, DevicePool({}), 0, 4).all, 1);
 }
 
-TEST(Jobs, OfCasesWithAndWithoutDevicesAddUp) {
+TEST(Jobs, AddUpForDeviceAndCpuCases) {
   const DevicePool three({device("a"), device("b"), device("c")});
   const auto mixed = plan_of(Backend::kXpu, {1, 0});
   EXPECT_EQ(effective_jobs(mixed, three, 0, 2).all, 5);
@@ -103,7 +103,7 @@ TEST(Jobs, OfCasesWithAndWithoutDevicesAddUp) {
   EXPECT_EQ(effective_jobs(mixed, three, 2, 16).on_cores, 2);
 }
 
-TEST(DevicesToRepeatOn, AreTheSetsOfNeighboursInARing) {
+TEST(DevicesToRepeatOn, ReturnsNeighbouringSetsInRing) {
   using Sets = std::vector<std::set<std::string>>;
   const DevicePool three({device("a"), device("b"), device("c")});
   const auto sets = [](const DevicePool& pool, int devices, bool each_device = true) {
@@ -132,7 +132,7 @@ TEST(DescribePlan, DigestDependsOnTheIdsOnly) {
   EXPECT_EQ(two.cases[0].repeat, 4);
 }
 
-TEST(DescribePlan, TellsHowOftenEachCaseIsWanted) {
+TEST(DescribePlan, RecordsRepeatCountOfEachCase) {
   RunPlanned planned;
   planned.rules.each_device = true;
   const DevicePool pool({device("a"), device("b")});

@@ -66,7 +66,7 @@ class PendingCasesTest : public testing::Test {
   PendingCases pending_{setup_, pool_};
 };
 
-TEST_F(PendingCasesTest, StartInTheOrderOfThePlanWhereDevicesAreFree) {
+TEST_F(PendingCasesTest, StartsInPlanOrderOnFreeDevices) {
   plan(3, "", 1);
   const auto first = pending_.take_first_that_fits();
   const auto second = pending_.take_first_that_fits();
@@ -81,7 +81,7 @@ TEST_F(PendingCasesTest, StartInTheOrderOfThePlanWhereDevicesAreFree) {
   EXPECT_TRUE(pending_.empty());
 }
 
-TEST_F(PendingCasesTest, WhoNeedsNoDeviceDoesNotWaitForThoseWhoDo) {
+TEST_F(PendingCasesTest, CaseWithoutDevicesDoesNotWait) {
   for (const int devices : {2, 2, 0}) add(devices);
   admit();
   EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 0U);
@@ -89,7 +89,7 @@ TEST_F(PendingCasesTest, WhoNeedsNoDeviceDoesNotWaitForThoseWhoDo) {
   EXPECT_FALSE(pending_.take_first_that_fits());
 }
 
-TEST_F(PendingCasesTest, ALoneGroupStartsWhenNothingRunsAndNoOtherCanStart) {
+TEST_F(PendingCasesTest, LoneGroupStartsLastWithoutRunningCases) {
   plan(3, "", 0);
   auto lone = pending_.take_first_that_fits();
   ASSERT_TRUE(lone);
@@ -107,7 +107,7 @@ TEST_F(PendingCasesTest, ALoneGroupStartsWhenNothingRunsAndNoOtherCanStart) {
 }
 
 // Ranks are all on one node, also where a Slurm step has several.
-TEST_F(PendingCasesTest, RanksOfSeveralNodesAreSkippedByName) {
+TEST_F(PendingCasesTest, SkipsRanksOnSeveralNodes) {
   for (int i = 0; i < 3; ++i) add(2);
   plan_.cases[0].ranks = plan_.cases[0].devices = 4;
   plan_.cases[1].ranks = plan_.cases[1].devices = 2;
@@ -127,7 +127,7 @@ TEST_F(PendingCasesTest, RanksOfSeveralNodesAreSkippedByName) {
   EXPECT_EQ(refusals(2), (std::vector<std::string>{"0 needs:one_node", "2 needs:devices>=4"}));
 }
 
-TEST_F(PendingCasesTest, AWrittenOffCaseIsSkippedWithReasonOwnerAndExpiry) {
+TEST_F(PendingCasesTest, WrittenOffCaseIsSkippedWithReason) {
   for (int i = 0; i < 2; ++i) add(0);
   plan_.cases[0].disabled = true;
   plan_.cases[0].written_off = std::make_shared<const WrittenOff>(
@@ -215,7 +215,7 @@ TEST_F(PendingCasesTest, SharedProcessHasOneConcurrencyGroup) {
 
 // ---- Order ----
 
-TEST_F(PendingCasesTest, TheLongestStartFirstAndBeforeThemThoseForSeveralDevices) {
+TEST_F(PendingCasesTest, StartsMultiDeviceAndLongestCasesFirst) {
   add(1, 100);
   add(1, 5000);
   add(2, 100);
@@ -225,7 +225,7 @@ TEST_F(PendingCasesTest, TheLongestStartFirstAndBeforeThemThoseForSeveralDevices
   EXPECT_THAT(run_beside_each_other(), ElementsAre(4, 2, 1, 3, 0));
 }
 
-TEST_F(PendingCasesTest, ThePlannedOrderIsKeptOnRequest) {
+TEST_F(PendingCasesTest, KeepsPlanOrderOnRequest) {
   setup_.repeats.order.longest_first = false;
   add(1, 100);
   add(2, 100);
@@ -234,21 +234,21 @@ TEST_F(PendingCasesTest, ThePlannedOrderIsKeptOnRequest) {
   EXPECT_THAT(run_beside_each_other(), ElementsAre(0, 1, 2));
 }
 
-TEST_F(PendingCasesTest, AGroupTakesAsLongAsAllItsCases) {
+TEST_F(PendingCasesTest, GroupDurationSumsAllCases) {
   add(1, 1000);
   for (int i = 0; i < 4; ++i) add(1, 900, "shared");
   admit();
   EXPECT_THAT(run_beside_each_other(), ElementsAre(1, 0));
 }
 
-TEST_F(PendingCasesTest, AFileOfTooManyCasesIsSeveralProcesses) {
+TEST_F(PendingCasesTest, SplitsFileWithTooManyCases) {
   setup_.repeats.order.longest_first = false;
   plan_.suites[0].process = "file";
   plan(1001, "test_a.py", 1);
   EXPECT_THAT(run_beside_each_other(), ElementsAre(0, 500, 1000));
 }
 
-TEST_F(PendingCasesTest, AFileThatTakesTooLongIsSeveralProcesses) {
+TEST_F(PendingCasesTest, SplitsFileWithLongDuration) {
   setup_.repeats.order.longest_first = false;
   plan_.suites[0].process = "file";
   for (const double minutes : {4, 6, 1, 11, 2}) add(1, minutes * 60'000, "test_a.py");
@@ -256,14 +256,14 @@ TEST_F(PendingCasesTest, AFileThatTakesTooLongIsSeveralProcesses) {
   EXPECT_THAT(run_beside_each_other(), ElementsAre(0, 2, 3, 4));
 }
 
-TEST_F(PendingCasesTest, ASuiteThatSharesAProcessIsNeverSeveral) {
+TEST_F(PendingCasesTest, NeverSplitsSuiteProcess) {
   plan_.suites[0].process = "suite";
   for (int i = 0; i < 501; ++i) add(1, 60'000, "*");
   admit();
   EXPECT_THAT(run_beside_each_other(), ElementsAre(0));
 }
 
-TEST_F(PendingCasesTest, CasesArePinnedInTheirOrder) {
+TEST_F(PendingCasesTest, PinnedCasesWaitForPinnedDevice) {
   setup_.repeats.pins = {{"s/1", "a"}, {"s/2", "a"}};
   add(1, 5000);
   add(1, 100);
@@ -282,7 +282,7 @@ TEST_F(PendingCasesTest, CasesArePinnedInTheirOrder) {
   EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 1U);
 }
 
-TEST_F(PendingCasesTest, EachPartOfACaseForEachDeviceIsInTheOrder) {
+TEST_F(PendingCasesTest, DevicePartsFollowStartOrder) {
   setup_.repeats.each_device = true;
   add(1, 100);
   add(1, 5000);
@@ -292,7 +292,7 @@ TEST_F(PendingCasesTest, EachPartOfACaseForEachDeviceIsInTheOrder) {
 }
 
 // Of four devices, each pair of neighbours. Each device has two partners, and cases for one pair share a process.
-TEST_F(PendingCasesTest, CasesForTwoDevicesGoRoundTheRing) {
+TEST_F(PendingCasesTest, DevicePairsFormRing) {
   DevicePool four({card("a"), card("b"), card("c"), card("d")});
   PendingCases pending(setup_, four);
   setup_.repeats.each_device = true;
@@ -316,7 +316,7 @@ TEST_F(PendingCasesTest, CasesForTwoDevicesGoRoundTheRing) {
   EXPECT_TRUE(pending.empty());
 }
 
-TEST_F(PendingCasesTest, AreDroppedInThePlannedOrder) {
+TEST_F(PendingCasesTest, DropsCasesInPlanOrder) {
   add(1, 100);
   add(2, 100);
   add(1, 5000);
@@ -333,7 +333,7 @@ TEST_F(PendingCasesTest, AreDroppedInThePlannedOrder) {
 
 // ---- Side by side ----
 
-TEST_F(PendingCasesTest, WithoutACoreOnlyThoseWithDevicesStart) {
+TEST_F(PendingCasesTest, StartsOnlyDeviceCasesWithoutCore) {
   for (const int devices : {0, 1, 0, 1}) add(devices);
   admit();
   EXPECT_EQ(pending_.take_first_that_fits({.has_core = false})->group.first(), 1U);
@@ -342,7 +342,7 @@ TEST_F(PendingCasesTest, WithoutACoreOnlyThoseWithDevicesStart) {
   EXPECT_EQ(pending_.take_first_that_fits({.has_core = true})->group.first(), 0U);
 }
 
-TEST_F(PendingCasesTest, WhoTakesWhatFewerHaveIsFirst) {
+TEST_F(PendingCasesTest, PrefersCaseOfRequestedResource) {
   for (const int devices : {0, 0, 1, 1}) add(devices);
   admit();
   EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 0U);
@@ -357,7 +357,7 @@ TEST_F(PendingCasesTest, WhoTakesWhatFewerHaveIsFirst) {
 // ---- Nobody starves ----
 
 // One card is always taken when the other one is free, so that the case for both would be the last one.
-TEST_F(PendingCasesTest, ACaseThatFiftyOthersPassedOverGetsTheNextDevices) {
+TEST_F(PendingCasesTest, PassedOverCaseGetsNextDevices) {
   add(1, 9000);
   add(2, 5000);
   for (int i = 0; i < 200; ++i) add(1, 100);
@@ -380,7 +380,7 @@ TEST_F(PendingCasesTest, ACaseThatFiftyOthersPassedOverGetsTheNextDevices) {
 }
 
 // Those behind it in its own queue waited as long.
-TEST_F(PendingCasesTest, AllThatWaitedAsLongAreNext) {
+TEST_F(PendingCasesTest, AllPassedOverCasesStartNext) {
   add(1, 9000);
   add(2, 5000);
   add(2, 5000);
@@ -399,7 +399,7 @@ TEST_F(PendingCasesTest, AllThatWaitedAsLongAreNext) {
   EXPECT_TRUE(pending_.empty());
 }
 
-TEST_F(PendingCasesTest, APinnedCaseThatWaitedKeepsItsDeviceAndNoOther) {
+TEST_F(PendingCasesTest, PinnedCaseReservesOnlyPinnedDevice) {
   setup_.repeats.pins = {{"s/0", "a"}, {"s/1", "a"}};
   add(1, 9000);
   add(1, 5000);
@@ -418,7 +418,7 @@ TEST_F(PendingCasesTest, APinnedCaseThatWaitedKeepsItsDeviceAndNoOther) {
   EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 1U);
 }
 
-TEST_F(PendingCasesTest, AGroupThatWasPutBackDoesNotStarveEither) {
+TEST_F(PendingCasesTest, PutBackGroupDoesNotStarve) {
   add(2, 9000);
   for (int i = 0; i < 200; ++i) add(1, 100);
   admit();
@@ -437,7 +437,7 @@ TEST_F(PendingCasesTest, AGroupThatWasPutBackDoesNotStarveEither) {
 }
 
 // What can never start keeps nothing from those that can.
-TEST_F(PendingCasesTest, ACaseWhoseDevicesAreLostKeepsNoDevice) {
+TEST_F(PendingCasesTest, CaseWithLostDevicesReservesNoDevice) {
   add(1, 9000);
   add(2, 5000);
   for (int i = 0; i < 200; ++i) add(1, 100);
@@ -449,7 +449,7 @@ TEST_F(PendingCasesTest, ACaseWhoseDevicesAreLostKeepsNoDevice) {
   EXPECT_FALSE(pending_.empty());
 }
 
-TEST_F(PendingCasesTest, ACaseThatWaitsForAnotherRunKeepsNoDevice) {
+TEST_F(PendingCasesTest, ExternallyBlockedCaseReservesNoDevice) {
   add(2, 5000);
   for (int i = 0; i < 200; ++i) add(1, 100);
   admit();
@@ -465,7 +465,7 @@ TEST_F(PendingCasesTest, ACaseThatWaitsForAnotherRunKeepsNoDevice) {
 
 // ---- Groups ----
 
-TEST_F(PendingCasesTest, AGroupThatIsPutBackIsTheNextOne) {
+TEST_F(PendingCasesTest, PutBackGroupStartsNext) {
   plan(3, "", 2);
   auto first = pending_.take_first_that_fits();
   ASSERT_TRUE(first);
@@ -475,7 +475,7 @@ TEST_F(PendingCasesTest, AGroupThatIsPutBackIsTheNextOne) {
   EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 0U);
 }
 
-TEST_F(PendingCasesTest, CasesOfOneProcessAreOneGroup) {
+TEST_F(PendingCasesTest, CasesWithSharedProcessFormOneGroup) {
   plan(5, "shared", 1);
   auto start = pending_.take_first_that_fits();
   ASSERT_TRUE(start);
@@ -484,7 +484,7 @@ TEST_F(PendingCasesTest, CasesOfOneProcessAreOneGroup) {
 }
 
 // While all devices are taken, the next case is asked for after each end: that must not look at all of them.
-TEST_F(PendingCasesTest, LooksAtAFewGroupsForEachStartHoweverManyWait) {
+TEST_F(PendingCasesTest, ExaminesFewGroupsWithManyWaiting) {
   constexpr std::size_t kCases = 100'000;
   plan(kCases, "", 1);
   std::vector<std::string> held;
@@ -502,7 +502,7 @@ TEST_F(PendingCasesTest, LooksAtAFewGroupsForEachStartHoweverManyWait) {
   EXPECT_LT(pending_.looked_at(), 3 * kCases);
 }
 
-TEST_F(PendingCasesTest, LooksAtAFewGroupsForEachStartWithAllKindsOfDemands) {
+TEST_F(PendingCasesTest, ExaminesFewGroupsWithMixedDemands) {
   constexpr std::size_t kCases = 100'000;
   for (std::size_t i = 0; i < kCases; ++i) add(static_cast<int>(i % 3), static_cast<double>(i % 7'000));
   admit();
@@ -522,7 +522,7 @@ TEST_F(PendingCasesTest, LooksAtAFewGroupsForEachStartWithAllKindsOfDemands) {
 
 // ---- Turns ----
 
-TEST_F(PendingCasesTest, WhoHasHadATurnIsBehindAllOthers) {
+TEST_F(PendingCasesTest, GroupMovesToEndAfterTurn) {
   setup_.repeats.turns = Milliseconds(1);
   setup_.repeats.repeat = kUnlimitedRepeats;
   for (const int devices : {1, 0, 1}) add(devices);
@@ -541,7 +541,7 @@ TEST_F(PendingCasesTest, WhoHasHadATurnIsBehindAllOthers) {
 }
 
 // Each repeat of a case has a log of its own.
-TEST_F(PendingCasesTest, UnlimitedRepeatsOnEachDeviceHaveDifferentNumbers) {
+TEST_F(PendingCasesTest, UnlimitedRepeatsHaveDistinctNumbersPerDevice) {
   setup_.repeats.each_device = true;
   setup_.repeats.repeat = kUnlimitedRepeats;
   add(1);
@@ -551,7 +551,7 @@ TEST_F(PendingCasesTest, UnlimitedRepeatsOnEachDeviceHaveDifferentNumbers) {
   EXPECT_THAT(first, ElementsAre(1, 1 + kUnlimitedRepeats / 2));
 }
 
-TEST_F(PendingCasesTest, SomeCasesAreRunMoreOften) {
+TEST_F(PendingCasesTest, RunsSelectedCasesMoreOften) {
   setup_.repeats.repeat = 2;
   setup_.repeats.at_least = {{"s/1", 3}, {"s/2", 1}};
   for (int i = 0; i < 3; ++i) add(0);

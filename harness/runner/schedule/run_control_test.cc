@@ -11,7 +11,7 @@ class RunControlTest : public testing::Test {
   std::unique_ptr<RunControl> control_ = *RunControl::open();
 };
 
-TEST_F(RunControlTest, RequestsComeInTheirOrder) {
+TEST_F(RunControlTest, ReturnsRequestsInOrder) {
   EXPECT_FALSE(control_->take());
   control_->dump();
   control_->stop(SIGTERM, StopCause::kParentDied);
@@ -25,7 +25,7 @@ TEST_F(RunControlTest, RequestsComeInTheirOrder) {
   EXPECT_FALSE(control_->take());
 }
 
-TEST_F(RunControlTest, AStopIsLateOnceTheRunIsOver) {
+TEST_F(RunControlTest, StopAfterRunIsLate) {
   control_->stop(SIGINT, StopCause::kSignal);
   EXPECT_FALSE(control_->late_stop()) << "it is for the run";
   control_->begin();
@@ -37,7 +37,7 @@ TEST_F(RunControlTest, AStopIsLateOnceTheRunIsOver) {
   EXPECT_EQ(control_->late_stop(), SIGINT) << "it stays";
 }
 
-TEST_F(RunControlTest, OnlyASignalIsALateStop) {
+TEST_F(RunControlTest, OnlySignalIsLateStop) {
   control_->begin();
   control_->end();
   control_->suspend();
@@ -48,12 +48,12 @@ TEST_F(RunControlTest, OnlyASignalIsALateStop) {
   EXPECT_EQ(control_->late_stop(), SIGHUP);
 }
 
-TEST_F(RunControlTest, AFullPipeBlocksNobody) {
+TEST_F(RunControlTest, FullPipeDoesNotBlock) {
   for (int i = 0; i < 100'000; ++i) control_->dump();
   EXPECT_EQ(control_->take()->request, RunControl::Request::kDump);
 }
 
-TEST_F(RunControlTest, WithoutAPauseASuspendedRunGoesOn) {
+TEST_F(RunControlTest, SuspendContinuesWithoutPauseHandler) {
   control_->pause(RunControl::Suspended::kProcess);
   static RunControl::Suspended seen;
   const auto with_pause = *RunControl::open([](RunControl::Suspended what) { seen = what; });

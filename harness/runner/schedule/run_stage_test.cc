@@ -8,7 +8,7 @@ namespace {
 
 CaseGroup::NoMore breaker() { return {.verdict = {Outcome::kNotrun, Reason::kBreaker}, .note = {}}; }
 
-TEST(RunStage, TheFirstFinishCounts) {
+TEST(RunStage, KeepsFirstFinishReason) {
   RunStage stage;
   EXPECT_TRUE(stage.is_running());
   EXPECT_FALSE(stage.finishing());
@@ -20,7 +20,7 @@ TEST(RunStage, TheFirstFinishCounts) {
   EXPECT_FALSE(stage.is_stopping());
 }
 
-TEST(RunStage, ADeadlineStopsARunThatFinishes) {
+TEST(RunStage, DeadlineStopsFinishingRun) {
   RunStage stage;
   stage.finish(breaker());
   EXPECT_TRUE(stage.reach_deadline());
@@ -46,7 +46,7 @@ TEST(RunStage, TheSecondSignalKills) {
   EXPECT_EQ(stage.state(), RunStage::State::kKilling);
 }
 
-TEST(RunStage, TheFirstSignalAfterTheDeadlineDoesNotKill) {
+TEST(RunStage, FirstSignalAfterDeadlineDoesNotKill) {
   RunStage stage;
   stage.reach_deadline();
   stage.take_signal(SIGTERM);
@@ -58,7 +58,7 @@ const Verdict kLost{Outcome::kDeviceLost, {Reason::kDevice, "a"}};
 const Verdict kLease{Outcome::kError, Reason::kGuardLost};
 const Verdict kPass{Outcome::kPass, ""};
 
-TEST(Breaker, BreaksOnceAfterSoManyInARow) {
+TEST(Breaker, BreaksOnceAfterConsecutiveMachineFailures) {
   Breaker breaker(3);
   EXPECT_FALSE(breaker.add(kLost));
   EXPECT_FALSE(breaker.add(kLease));
@@ -66,7 +66,7 @@ TEST(Breaker, BreaksOnceAfterSoManyInARow) {
   EXPECT_FALSE(breaker.add(kLost)) << "it is broken already";
 }
 
-TEST(Breaker, WhatWasExecutedInBetweenEndsTheRow) {
+TEST(Breaker, ExecutedCaseResetsCount) {
   for (const Verdict& other : {kPass, Verdict{Outcome::kFail, ""}, Verdict{Outcome::kTimeout, ""},
                                Verdict{Outcome::kError, Reason::kNoResult}, Verdict{Outcome::kXfail, ""}}) {
     Breaker breaker(2);
@@ -77,7 +77,7 @@ TEST(Breaker, WhatWasExecutedInBetweenEndsTheRow) {
   }
 }
 
-TEST(Breaker, WhatWasNotExecutedDoesNot) {
+TEST(Breaker, SkippedCaseKeepsCount) {
   for (const Verdict& other :
        {Verdict{Outcome::kSkip, Reason::kDisabled}, Verdict{Outcome::kNotrun, Reason::kDeviceLost}}) {
     Breaker breaker(2);
@@ -87,7 +87,7 @@ TEST(Breaker, WhatWasNotExecutedDoesNot) {
   }
 }
 
-TEST(Breaker, ACommandThatIsNotThereSaysNothingAboutTheMachine) {
+TEST(Breaker, IgnoresMissingCommand) {
   Breaker breaker(2);
   for (const char* missing : {"spawn:ENOENT", "spawn:EACCES", "spawn:ENOEXEC"}) {
     EXPECT_FALSE(breaker.add({Outcome::kError, reason_in_words(missing)})) << missing;
@@ -96,7 +96,7 @@ TEST(Breaker, ACommandThatIsNotThereSaysNothingAboutTheMachine) {
   EXPECT_TRUE(breaker.add({Outcome::kError, {Reason::kSpawn, "EAGAIN"}}));
 }
 
-TEST(Breaker, ZeroIsNever) {
+TEST(Breaker, ZeroDisablesBreaker) {
   Breaker breaker(0);
   for (int i = 0; i < 100; ++i) EXPECT_FALSE(breaker.add(kLost));
 }

@@ -106,7 +106,7 @@ TEST_F(RunnerTest, RunsEachCase) {
   EXPECT_EQ(control_->state(), RunControl::State::kOver);
 }
 
-TEST_F(RunnerTest, StopsForAStopBeforeItsBeginning) {
+TEST_F(RunnerTest, StopBeforeStartRunsNoCase) {
   add_case("exec sleep 60");
   add_case("exec sleep 60");
   control_->stop(SIGTERM, StopCause::kSignal);
@@ -129,7 +129,7 @@ TEST_F(RunnerTest, KillsAtTheSecondSignal) {
   EXPECT_EQ(events_.causes, (std::vector<StopWord>{StopCause::kSignal, StopCause::kSignal}));
 }
 
-TEST_F(RunnerTest, StopsForTheDeathOfTheParent) {
+TEST_F(RunnerTest, StopsIfParentDies) {
   add_case("exec sleep 60");
   events_.at_start = [](RunControl& control) { control.stop(SIGTERM, StopCause::kParentDied); };
   run();

@@ -21,22 +21,22 @@ Plan plan_with(const std::vector<std::size_t>& suites) {
   return plan;
 }
 
-TEST(StartOrder, IsThatOfThePlanWhereNothingIsKnown) {
+TEST(StartOrder, KeepsPlanOrderWithoutDurations) {
   EXPECT_THAT(longest_first({{1, 0}, {0, 0}, {1, 0}}), ElementsAre(0, 1, 2));
 }
 
-TEST(StartOrder, BeginsWithMostDevicesAndThenWithTheLongest) {
+TEST(StartOrder, StartsMostDevicesThenLongestFirst) {
   EXPECT_THAT(longest_first({{1, 100}, {1, 9000}, {4, 100}, {2, 100}, {2, 9000}, {0, 90'000}}),
               ElementsAre(2, 4, 3, 5, 1, 0));
 }
 
 // Cases of some milliseconds, and those that differ by noise, start in the planned order in each run.
-TEST(StartOrder, DoesNotChangeForDifferencesByChance) {
+TEST(StartOrder, IgnoresSmallDurationDifferences) {
   EXPECT_THAT(longest_first({{1, 1}, {1, 60}, {1, 7}}), ElementsAre(0, 1, 2));
   EXPECT_THAT(longest_first({{1, 1100}, {1, 1300}, {1, 1200}}), ElementsAre(0, 1, 2));
 }
 
-TEST(StartOrder, TakesAnyNumberForADuration) {
+TEST(StartOrder, AcceptsAnyNumberAsDuration) {
   const double huge = std::numeric_limits<double>::max();
   EXPECT_THAT(longest_first({{1, 5}, {1, huge}}), ElementsAre(1, 0));
   const Plan plan = plan_with({0, 0, 0});
@@ -46,7 +46,7 @@ TEST(StartOrder, TakesAnyNumberForADuration) {
   EXPECT_GE(expected.of(2), 0);
 }
 
-TEST(ExpectedDurations, OfUnknownCasesAreTheMedianOfTheirSuiteOrOfThePlan) {
+TEST(ExpectedDurations, UnknownCaseUsesMedianOfSuite) {
   const Plan plan = plan_with({0, 0, 0, 0, 1, 1, 2});
   const ExpectedDurations expected(plan, {{"s/0", 1}, {"s/1", 2}, {"s/2", 30}, {"s/4", 400}, {"gone/1", 7}});
   EXPECT_EQ(expected.of(1), 2);
@@ -55,7 +55,7 @@ TEST(ExpectedDurations, OfUnknownCasesAreTheMedianOfTheirSuiteOrOfThePlan) {
   EXPECT_EQ(expected.of(6), 30);
 }
 
-TEST(ExpectedDurations, AreEqualWhereNothingIsKnown) {
+TEST(ExpectedDurations, AreEqualWithoutKnownDurations) {
   const Plan plan = plan_with({0, 1});
   const ExpectedDurations expected(plan, {{"gone/1", 7}});
   EXPECT_EQ(expected.of(0), expected.of(1));

@@ -120,7 +120,7 @@ class TraceTest : public testing::Test {
   }
 };
 
-TEST_F(TraceTest, LongestFirstLeavesDevicesIdleForAtMostOneTwentieth) {
+TEST_F(TraceTest, LongestFirstKeepsDevicesBusy) {
   const auto planned = replay(half_an_hour(), false, true);
   const auto longest = replay(half_an_hour(), true, true);
   RecordProperty("idle_planned", fmt::format("{:.3f}", planned.idle));
@@ -130,18 +130,18 @@ TEST_F(TraceTest, LongestFirstLeavesDevicesIdleForAtMostOneTwentieth) {
 }
 
 // Durations of the last run are not those of the next one.
-TEST_F(TraceTest, TheTraceAtOneHundredthOfItsSpeedIsTheSame) {
+TEST_F(TraceTest, ScaledDurationsGiveSameIdleShare) {
   auto cases = half_an_hour();
   for (TracedCase& each : cases) each.duration_ms /= 100;
   EXPECT_GE(replay(cases, false, true).idle, 0.30);
   EXPECT_LE(replay(cases, true, true).idle, 0.05);
 }
 
-TEST_F(TraceTest, WithoutAHistoryOnlyCasesForSeveralDevicesAreFirst) {
+TEST_F(TraceTest, MultiDeviceCasesStartFirstWithoutHistory) {
   EXPECT_LT(replay(half_an_hour(), true, false).last_start, replay(half_an_hour(), false, false).last_start);
 }
 
-TEST_F(TraceTest, CasesWithAndWithoutDevicesTakeNoLongerThanTheLongerOfBoth) {
+TEST_F(TraceTest, DeviceAndCpuCasesOverlap) {
   const auto on_devices = half_an_hour();
   std::vector<TracedCase> mixed(200, TracedCase{.devices = 0, .duration_ms = 15'000});
   mixed.insert(mixed.end(), on_devices.begin(), on_devices.end());
@@ -152,7 +152,7 @@ TEST_F(TraceTest, CasesWithAndWithoutDevicesTakeNoLongerThanTheLongerOfBoth) {
 }
 
 // The case for all devices is behind the one of half an hour and before many short ones.
-TEST_F(TraceTest, ACaseForAllDevicesIsNotTheLastOne) {
+TEST_F(TraceTest, CaseForAllDevicesDoesNotStarve) {
   std::vector<TracedCase> cases(2'000, TracedCase{.devices = 1, .duration_ms = 1'000});
   cases[3].duration_ms = 20'000;
   cases[4] = {.devices = kDevices, .duration_ms = 1'000};

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(VerificationTime, OneCaseOfASuiteInAnyCase) {
+TEST(VerificationTime, AllowsOneCasePerSuite) {
   Suite suite;
   VerificationTime time;
   time.add_batch(suite, 1ms);
@@ -18,7 +18,7 @@ TEST(VerificationTime, OneCaseOfASuiteInAnyCase) {
   EXPECT_FALSE(time.allows(suite));
 }
 
-TEST(VerificationTime, ATenthOfTheBatches) {
+TEST(VerificationTime, AllowsTenthOfBatchTime) {
   Suite suite;
   VerificationTime time;
   time.add_batch(suite, 10s);
@@ -32,7 +32,7 @@ TEST(VerificationTime, ATenthOfTheBatches) {
   EXPECT_TRUE(time.allows(suite));
 }
 
-TEST(VerificationTime, EachSuiteHasItsOwn) {
+TEST(VerificationTime, CountsEachSuiteSeparately) {
   Suite slow, quick;
   VerificationTime time;
   time.add_batch(slow, 100s);
@@ -43,7 +43,7 @@ TEST(VerificationTime, EachSuiteHasItsOwn) {
   EXPECT_FALSE(time.allows(quick));
 }
 
-TEST(VerificationTime, WhoWantsAllIsNotLimited) {
+TEST(VerificationTime, FullVerificationIsUnlimited) {
   Suite suite;
   suite.verify = 100;
   VerificationTime time;

@@ -83,7 +83,7 @@ PROCTOR_CHECK_EACH((std::vector<std::string>{"fp32", "fp64"}), Row, KilledByASec
   expect_true(parameter() != "fp64" || !fires("kernel.fp64_as_fp32"), "all digits are right");
 }
 PROCTOR_CHECK(Row, NeverClean, "R9", "sample", kGate) { expect_true(false, "always wrong"); }
-PROCTOR_CHECK(Row, SkipsForASymbol, "R10", "sample", kGate, .faults = {"sysman.hot"}) {
+PROCTOR_CHECK(Row, SkipsForASymbol, "R10", "sample", kGate, .faults = {"sysman.exceed_temperature_limit"}) {
   skip("symbol_missing:zesInit");
 }
 

@@ -36,64 +36,64 @@ class Reasons : public testing::Test {
   const TempDir state_;
 };
 
-TEST_F(Reasons, NothingIsLackingOnASimulatedCard) {
+TEST_F(Reasons, SimulatedCardSupportsChecks) {
   EXPECT_THAT(say("memory_cuda", "Copy.HostToDeviceIsByteExact", "cuda:1"), HasSubstr(R"("result":"pass")"));
-  EXPECT_THAT(say("kernels_cuda", "Launch.IdsInOneDimension", "cuda:1"), HasSubstr(R"("result":"pass")"));
+  EXPECT_THAT(say("kernels_cuda", "Launch.OneDimensionalIdsAreCorrect", "cuda:1"), HasSubstr(R"("result":"pass")"));
 }
 
-TEST_F(Reasons, TooFewCards) {
-  EXPECT_THAT(say("memory_cuda", "Peer.CopyIsByteExact", "cuda:1"), HasSubstr(R"("needs:devices>=2")"));
+TEST_F(Reasons, SkipsWithTooFewCards) {
+  EXPECT_THAT(say("memory_cuda", "PeerCopy.MemcpyPeerIsByteExact", "cuda:1"), HasSubstr(R"("needs:devices>=2")"));
 }
 
-TEST_F(Reasons, TooLittleMemory) {
-  EXPECT_THAT(say("memory_cuda", "Accounting.FreeReturns", "[[cuda]]\nmemory = \"400MiB\"\n"),
+TEST_F(Reasons, SkipsWithTooLittleMemory) {
+  EXPECT_THAT(say("memory_cuda", "MemoryInfo.FreedMemoryCountsAsFree", "[[cuda]]\nmemory = \"400MiB\"\n"),
               HasSubstr(R"("not_enough_memory:335544320>)"));
 }
 
 // A stand-in for a neighbour that takes memory between the question how much is free and the allocation.
-TEST_F(Reasons, MemoryThatANeighbourTook) {
+TEST_F(Reasons, SkipsWhenSharedMemoryIsTaken) {
   const std::string shared = "[[cuda]]\nmemory = \"8GiB\"\nintegrated = true\n";
-  for (const char* name : {"Large.CopiesReachEveryPart", "Large.KernelsReachEveryPart"})
+  for (const char* name : {"LargeBuffer.CopiesReachEveryPart", "LargeBuffer.KernelsReachEveryPart"})
     EXPECT_THAT(say("memory_cuda", name, shared, "alloc.oom:min=4294967296"),
                 HasSubstr(R"("not_enough_memory:5368709120")"));
-  EXPECT_THAT(say("memory_cuda", "Large.CopiesReachEveryPart", "cuda:1", "alloc.oom:min=4294967296,times=1"),
+  EXPECT_THAT(say("memory_cuda", "LargeBuffer.CopiesReachEveryPart", "cuda:1", "alloc.oom:min=4294967296,times=1"),
               HasSubstr(R"("result":"pass")"))
       << "for a moment";
-  EXPECT_THAT(say("memory_cuda", "Large.CopiesReachEveryPart", "cuda:1", "alloc.oom:min=4294967296"),
+  EXPECT_THAT(say("memory_cuda", "LargeBuffer.CopiesReachEveryPart", "cuda:1", "alloc.oom:min=4294967296"),
               HasSubstr("cudaErrorMemoryAllocation"))
       << "though it is free";
 }
 
-TEST_F(Reasons, NoCodeForTheCard) {
+TEST_F(Reasons, SkipsCardWithoutMatchingCode) {
   const std::string old_card = "[[cuda]]\ncompute_capability = \"7.0\"\n";
-  EXPECT_THAT(say("kernels_cuda", "Launch.IdsInOneDimension", old_card),
+  EXPECT_THAT(say("kernels_cuda", "Launch.OneDimensionalIdsAreCorrect", old_card),
               HasSubstr(R"("unsupported:compute_capability=7.0")"));
   EXPECT_THAT(say("memory_cuda", "Copy.HostToDeviceIsByteExact", old_card), HasSubstr(R"("result":"pass")"))
       << "copies need no code";
 }
 
-TEST_F(Reasons, DriverThatFails) {
+TEST_F(Reasons, ReportsDriverInitialisationError) {
   EXPECT_THAT(say("memory_cuda", "Copy.HostToDeviceIsByteExact", "cuda:1", "visibility.init_fail:err=802"),
               HasSubstr(R"("driver_fails:cudaErrorSystemNotReady")"));
   EXPECT_THAT(say("memory_cuda", "Copy.HostToDeviceIsByteExact", "cuda:1", "visibility.init_fail:err=100"),
               HasSubstr(R"("no_device")"));
 }
 
-TEST_F(Reasons, DriverOfAnEarlierNumber) {
+TEST_F(Reasons, ReportsDriverOlderThanRuntime) {
   EXPECT_THAT(say("memory_cuda", "Copy.HostToDeviceIsByteExact", "cuda:1@12.4"),
               HasSubstr(R"("driver_too_old:12040<13)"));
 }
 
-TEST_F(Reasons, DriverOfTheRuntimesNumberThatLacksAFunction) {
+TEST_F(Reasons, ReportsDriverThatLacksFunction) {
   if (!std::filesystem::exists(bin("kernels_cuda12"))) GTEST_SKIP() << "CUDA 12 was not there";
-  EXPECT_THAT(say("kernels_cuda12", "Module.KernelNamesAreListed", "cuda:1@12.0"),
+  EXPECT_THAT(say("kernels_cuda12", "Module.EveryKernelNameIsListed", "cuda:1@12.0"),
               HasSubstr(R"("driver_too_old:cudaLibraryGetKernelCount")"));
 }
 
 // A driver that is not older than the runtime knows every call: the code, 36, is then as wrong as any other.
-TEST_F(Reasons, DriverThatSaysItIsTooOldAndIsNotFails) {
+TEST_F(Reasons, FailsWhenCurrentDriverReportsTooOld) {
   const auto refused = [&](const std::string& program, const std::string& cards) {
-    return say(program, "Refusal.BadArgumentsGetTheirCode/cudaMalloc", cards, "error.wrong_code:err=36");
+    return say(program, "InvalidArgument.CallReturnsDocumentedError/cudaMalloc", cards, "error.wrong_code:err=36");
   };
   EXPECT_THAT(refused("memory_cuda", "cuda:1"),
               AllOf(HasSubstr(R"("result":"fail")"), HasSubstr("cudaErrorCallRequiresNewerDriver")));
@@ -104,7 +104,7 @@ TEST_F(Reasons, DriverThatSaysItIsTooOldAndIsNotFails) {
 
 // The real runtime, on a machine without NVIDIA's driver. With one, it finds a card, or
 // says what it finds instead.
-TEST_F(Reasons, NoDriver) {
+TEST_F(Reasons, ReportsMissingDriver) {
   if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "there is a driver";
   const auto done = run_child({bin("memory_cuda"), "--proctor-case=Copy.HostToDeviceIsByteExact"},
                               {.env = {"PROCTOR_EVENTS_FD=1"}});

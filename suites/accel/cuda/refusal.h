@@ -5,7 +5,7 @@
 //   constexpr BadCall kBadCalls[] = {
 //       {"cudaMalloc", "the place for the pointer is null", cudaErrorInvalidValue,
 //        [](Victim&) { return CUDA_CALL(cudaMalloc, nullptr, 64); }}, ...};
-//   PROCTOR_CHECK_EACH(functions_of(kBadCalls), Refusal, BadArgumentsGetTheirCode, ...) {
+//   PROCTOR_CHECK_EACH(functions_of(kBadCalls), InvalidArgument, CallReturnsDocumentedError, ...) {
 //     expect_refusals(kBadCalls);
 //   }
 #pragma once

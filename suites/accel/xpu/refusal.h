@@ -8,7 +8,7 @@
 //          return ZE_CALL(zeMemFree, native(victim.context), nullptr);
 //        }}, ...};
 //   PROCTOR_HELPER(bad_call) { make_bad_calls(kBadCalls, words); }
-//   PROCTOR_CHECK_EACH(functions_of(kBadCalls), Refusal, BadArguments, ...) {
+//   PROCTOR_CHECK_EACH(functions_of(kBadCalls), InvalidArgument, CallReturnsDocumentedError, ...) {
 //     expect_refusals(kBadCalls, "bad_call");
 //   }
 #pragma once

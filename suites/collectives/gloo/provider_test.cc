@@ -53,7 +53,7 @@ class Gloo : public testing::Test {
   const TempDir store_;
 };
 
-TEST_F(Gloo, SaysWhatItIs) {
+TEST_F(Gloo, ReportsIdentity) {
   const Identity identity = provider_->identity();
   EXPECT_EQ(identity.name, "gloo");
   EXPECT_NE(identity.file.find("libgloo.so"), std::string::npos) << identity.file;
@@ -70,7 +70,7 @@ TEST_F(Gloo, WorksBetweenTwoRanks) {
   });
 }
 
-TEST_F(Gloo, RefusesWhatItDoesNotHave) {
+TEST_F(Gloo, RejectsUnsupportedOperations) {
   EXPECT_FALSE(provider_->supports(Operation::kAllReduce, Type::kBf16, Reduction::kSum));
   EXPECT_FALSE(provider_->supports(Operation::kReduce, Type::kF32, Reduction::kAverage));
   EXPECT_TRUE(provider_->supports(Operation::kBroadcast, Type::kBf16, Reduction::kSum));
@@ -87,7 +87,7 @@ TEST_F(Gloo, RefusesWhatItDoesNotHave) {
 }
 
 // What a run that died has left under the same name.
-TEST_F(Gloo, RefusesTheKeysOfAnotherRun) {
+TEST_F(Gloo, RejectsKeysOfEarlierRun) {
   with_two_ranks([](int, Group&) {});
   std::unique_ptr<Group> group;
   const Answer answer = provider_->make_group(spec(0), group);
@@ -96,14 +96,14 @@ TEST_F(Gloo, RefusesTheKeysOfAnotherRun) {
   EXPECT_EQ(group, nullptr);
 }
 
-TEST_F(Gloo, TellsThatARankDoesNotCome) {
+TEST_F(Gloo, TimesOutWhenRankIsMissing) {
   std::unique_ptr<Group> group;
   const Answer answer = provider_->make_group(spec(0, "alone", 100), group);
   EXPECT_EQ(answer.ended, Ended::kTimeout) << answer.text;
 }
 
 // Both wait for the other, and nobody sends.
-TEST_F(Gloo, EndsByALimitThatItGetsLater) {
+TEST_F(Gloo, AppliesTimeoutSetAfterCreation) {
   with_two_ranks([](int rank, Group& group) {
     group.set_timeout(std::chrono::milliseconds(200));
     char none = 0;
@@ -113,7 +113,7 @@ TEST_F(Gloo, EndsByALimitThatItGetsLater) {
   });
 }
 
-TEST_F(Gloo, EndsByAbort) {
+TEST_F(Gloo, AbortedGroupRejectsOperations) {
   with_two_ranks([](int, Group& group) {
     EXPECT_TRUE(group.abort().ok());
     EXPECT_TRUE(group.abort().ok());
@@ -122,7 +122,7 @@ TEST_F(Gloo, EndsByAbort) {
 }
 
 // Also what waits already, from another thread.
-TEST_F(Gloo, AbortEndsWhatWaits) {
+TEST_F(Gloo, AbortEndsPendingOperation) {
   std::array<Ended, 2> ended{Ended::kOk, Ended::kOk};
   with_two_ranks([&](int rank, Group& group) {
     if (rank == 1) {  // never sends; ends when the other does
@@ -143,7 +143,7 @@ TEST_F(Gloo, AbortEndsWhatWaits) {
 }
 
 // Or else a group that was aborted ends the process: Gloo may still be writing.
-TEST_F(Gloo, AWriteToWhoIsGoneIsNoSignal) {
+TEST_F(Gloo, WriteToClosedPeerRaisesNoSignal) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);
   ::close(ends[0]);

@@ -36,14 +36,14 @@ class NcclLookUp : public testing::Test {
   const std::filesystem::path root_ = directory_.path();
 };
 
-TEST_F(NcclLookUp, TakesTheVariableAlone) {
+TEST_F(NcclLookUp, UsesOnlyEnvironmentVariable) {
   python("usr");
   wheel("usr/lib/python3.11/site-packages");
   const Surroundings here{.wanted = "/opt/libnccl.so.2", .path = root_ / "usr/bin", .home = root_ / "home"};
   EXPECT_THAT(library_files(here), testing::ElementsAre("/opt/libnccl.so.2"));
 }
 
-TEST_F(NcclLookUp, GoesFromTheLoaderToTheFirstPythonAndToTheUsersOwnPackages) {
+TEST_F(NcclLookUp, SearchesLoaderThenPythonThenUserPackages) {
   python("usr");
   python("other");
   wheel("other/lib/python3.12/site-packages");
@@ -59,7 +59,7 @@ TEST_F(NcclLookUp, GoesFromTheLoaderToTheFirstPythonAndToTheUsersOwnPackages) {
 }
 
 // A virtual environment's python3 is a link to the one that it was made with.
-TEST_F(NcclLookUp, LooksIntoAVirtualEnvironmentBeforeWhatItIsALinkTo) {
+TEST_F(NcclLookUp, PrefersVirtualEnvironmentOverLinkTarget) {
   std::filesystem::create_directories(root_ / "venv/bin");
   std::filesystem::create_symlink(python("usr"), root_ / "venv/bin/python3");
   const auto system = wheel("usr/lib/python3.11/site-packages");
@@ -68,7 +68,7 @@ TEST_F(NcclLookUp, LooksIntoAVirtualEnvironmentBeforeWhatItIsALinkTo) {
   EXPECT_THAT(library_files(here), testing::ElementsAre("libnccl.so.2", own, system));
 }
 
-TEST_F(NcclLookUp, SaysWhyThereIsNone) {
+TEST_F(NcclLookUp, ReportsReasonForLoadFailure) {
   const auto reason = [](const std::string& wanted) {
     ::setenv("PROCTOR_NCCL_LIBRARY", wanted.c_str(), 1);
     std::string why;
@@ -80,7 +80,7 @@ TEST_F(NcclLookUp, SaysWhyThereIsNone) {
   EXPECT_THAT(reason("libm.so.6"), testing::HasSubstr("undefined symbol: ncclGetVersion"));
 }
 
-TEST_F(NcclLookUp, IsASkipOfTheProvider) {
+TEST_F(NcclLookUp, MissingLibrarySkipsProvider) {
   ::setenv("PROCTOR_NCCL_LIBRARY", (root_ / "libnccl.so.2").c_str(), 1);
   try {
     load_provider("nccl");

@@ -188,7 +188,7 @@ PROCTOR_HELPER(nccl_two_ranks) {
 }
 
 // Every operation that the library has, of every type, by every reduction; in place and not.
-PROCTOR_CHECK(Nccl, AloneIsTheIdentity, "C01", kNcclTests, kGate, .ranks = 1) {
+PROCTOR_CHECK(Nccl, SingleRankReturnsInput, "C01", kNcclTests, kGate, .ranks = 1) {
   need_nccl_to_work();
   Provider& provider = load_provider("nccl");
   Card card;
@@ -214,7 +214,7 @@ PROCTOR_CHECK(Nccl, AloneIsTheIdentity, "C01", kNcclTests, kGate, .ranks = 1) {
   }
 }
 
-PROCTOR_CHECK(Nccl, BadRootIsRefused, "C15", kTypes, kGate) {
+PROCTOR_CHECK(Nccl, InvalidRootIsRejected, "C15", kTypes, kGate) {
   const nccl::Api& api = library();
   Card card;
   tell_library(identity_of(api));
@@ -231,7 +231,7 @@ PROCTOR_CHECK(Nccl, BadRootIsRefused, "C15", kTypes, kGate) {
   }
 }
 
-PROCTOR_CHECK(Nccl, BadTypeOrReductionIsRefused, "C16", kTypes, kGate) {
+PROCTOR_CHECK(Nccl, InvalidTypeOrReductionIsRejected, "C16", kTypes, kGate) {
   const nccl::Api& api = library();
   Card card;
   tell_library(identity_of(api));
@@ -249,7 +249,7 @@ PROCTOR_CHECK(Nccl, BadTypeOrReductionIsRefused, "C16", kTypes, kGate) {
   }
 }
 
-PROCTOR_CHECK(Nccl, UninitializedConfigurationIsRefused, "C20", kCommunicators, kGate) {
+PROCTOR_CHECK(Nccl, UninitializedConfigIsRejected, "C20", kCommunicators, kGate) {
   const nccl::Api& api = library();
   const Card card;
   tell_library(identity_of(api));
@@ -259,7 +259,7 @@ PROCTOR_CHECK(Nccl, UninitializedConfigurationIsRefused, "C20", kCommunicators, 
 }
 
 // Before it is made, while something is enqueued, and when nothing is; the next communicator works each time.
-PROCTOR_CHECK(Nccl, AbortLeavesTheProcessUsable, "C25", kCommunicators, kGate) {
+PROCTOR_CHECK(Nccl, NewCommunicatorWorksAfterAbort, "C25", kCommunicators, kGate) {
   const nccl::Api& api = library();
   Card card;
   tell_library(identity_of(api));
@@ -284,7 +284,7 @@ PROCTOR_CHECK(Nccl, AbortLeavesTheProcessUsable, "C25", kCommunicators, kGate) {
   }
 }
 
-PROCTOR_CHECK(Nccl, InitNeedNotBlock, "C30", kCommunicators, kGate) {
+PROCTOR_CHECK(Nccl, NonblockingInitSucceeds, "C30", kCommunicators, kGate) {
   const nccl::Api& api = library();
   Card card;
   tell_library(identity_of(api));
@@ -298,7 +298,7 @@ PROCTOR_CHECK(Nccl, InitNeedNotBlock, "C30", kCommunicators, kGate) {
   if (alone.settled() == Code::kSuccess) expect_works(api, card, alone);
 }
 
-PROCTOR_CHECK(Nccl, TwoRanksOnOneCardAreRefused, "C18", kManyRanks, kGate) {
+PROCTOR_CHECK(Nccl, TwoRanksPerGpuAreRejected, "C18", kManyRanks, kGate) {
   const nccl::Api& api = library();
   accel::leased_device();
   tell_library(identity_of(api));
@@ -307,7 +307,7 @@ PROCTOR_CHECK(Nccl, TwoRanksOnOneCardAreRefused, "C18", kManyRanks, kGate) {
                      answer.value("made", ""));
 }
 
-PROCTOR_CHECK(Nccl, RanksShareACardWhereTheyMay, "C18", kManyRanks, kWarn) {
+PROCTOR_CHECK(Nccl, TwoRanksShareGpuIfEnabled, "C18", kManyRanks, kWarn) {
   const nccl::Api& api = library();
   accel::leased_device();
   if (api.version < kManyRanksVersion) {

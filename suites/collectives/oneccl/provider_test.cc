@@ -36,7 +36,7 @@ class OneCcl : public testing::Test {
   const TempDir store_;
 };
 
-TEST_F(OneCcl, SaysWhatItIs) {
+TEST_F(OneCcl, ReportsIdentity) {
   const Identity identity = provider_->identity();
   EXPECT_EQ(identity.name, "oneccl");
   EXPECT_NE(identity.file.find("libccl.so"), std::string::npos) << identity.file;
@@ -44,7 +44,7 @@ TEST_F(OneCcl, SaysWhatItIs) {
   EXPECT_EQ(identity.version.substr(0, 3), "202") << identity.version;
 }
 
-TEST_F(OneCcl, RefusesWhatItDoesNotHaveAndEndsByAbort) {
+TEST_F(OneCcl, RejectsUnsupportedOperationsAndAborts) {
   std::unique_ptr<Group> group;
   const Answer made = provider_->make_group(spec(0, 1, "alone"), group);
   ASSERT_TRUE(made.ok()) << made.text;
@@ -66,7 +66,7 @@ TEST_F(OneCcl, RefusesWhatItDoesNotHaveAndEndsByAbort) {
 }
 
 // What a run that died has left under the same name.
-TEST_F(OneCcl, RefusesTheKeyOfAnotherRun) {
+TEST_F(OneCcl, RejectsKeyOfEarlierRun) {
   std::unique_ptr<Group> group;
   ASSERT_TRUE(provider_->make_group(spec(0, 1, "same"), group).ok());
   group.reset();
@@ -76,7 +76,7 @@ TEST_F(OneCcl, RefusesTheKeyOfAnotherRun) {
   EXPECT_EQ(group, nullptr);
 }
 
-TEST_F(OneCcl, TellsThatTheFirstRankDoesNotCome) {
+TEST_F(OneCcl, TimesOutWhenFirstRankIsMissing) {
   std::unique_ptr<Group> group;
   const Answer answer = provider_->make_group(spec(1, 2, "without"), group);
   EXPECT_EQ(answer.ended, Ended::kTimeout) << answer.text;

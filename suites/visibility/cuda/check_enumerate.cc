@@ -26,7 +26,7 @@ nlohmann::json query_pool(const std::string& mode, const Pool& pool) {
 
 }  // namespace
 
-PROCTOR_CHECK(Enumerate, LeaseIsThere, "V03", "CUDA Programming Guide, CUDA Environment Variables", kGate,
+PROCTOR_CHECK(Enumeration, LeasedDevicesAreVisible, "V03", "CUDA Programming Guide, CUDA Environment Variables", kGate,
               .faults = {"visibility.wrong_uuid", "visibility.missing_device", "visibility.init_fail",
                          "host.crash"},
               .devices = 2) {
@@ -35,7 +35,7 @@ PROCTOR_CHECK(Enumerate, LeaseIsThere, "V03", "CUDA Programming Guide, CUDA Envi
   expect_same("it sees", expected_text(names), text_of(enumerate_under(joined(names, ","))));
 }
 
-PROCTOR_CHECK(Enumerate, TwiceGivesTheSame, "V25", kDevices, kGate, .faults = {"visibility.count_changes"}) {
+PROCTOR_CHECK(Enumeration, RepeatedEnumerationGivesSameDevices, "V25", kDevices, kGate, .faults = {"visibility.shorten_every_second_list"}) {
   const auto pool = pool_of();
   step("given a process that lists its devices twice");
   const auto answer = query_pool("twice", pool);
@@ -43,7 +43,7 @@ PROCTOR_CHECK(Enumerate, TwiceGivesTheSame, "V25", kDevices, kGate, .faults = {"
   expect_same("the first list", expected_text(pool.names.pool), text_of(record(answer, "seen")));
 }
 
-PROCTOR_CHECK(Enumerate, NullCountIsRefused, "V27", kDevices, kGate,
+PROCTOR_CHECK(Enumeration, NullCountIsRejected, "V27", kDevices, kGate,
               .faults = {"error.swallowed", "error.wrong_code"}) {
   const auto pool = pool_of();
   step("given cudaGetDeviceCount(nullptr)");
@@ -52,9 +52,9 @@ PROCTOR_CHECK(Enumerate, NullCountIsRefused, "V27", kDevices, kGate,
 }
 
 // Whoever tests the count without the code takes what was there before for devices.
-PROCTOR_CHECK(Enumerate, NothingVisibleIsNoDevice, "V09",
+PROCTOR_CHECK(EmptyMask, DeviceCallsFail, "V09",
               "measured: NVIDIA's runtime leaves the count alone on error", kGate,
-              .faults = {"visibility.nothing_means_all", "error.swallowed", "error.wrong_code"}) {
+              .faults = {"visibility.show_all_on_empty_selection", "error.swallowed", "error.wrong_code"}) {
   pool_of();
   step("given an empty mask and a count of -7");
   const auto answer = query_child({"count-of-nothing"}, masked(""));
@@ -69,16 +69,16 @@ PROCTOR_CHECK(Enumerate, NothingVisibleIsNoDevice, "V09",
   }
 }
 
-PROCTOR_CHECK(Enumerate, NothingCanBeSelectedUnderAnEmptyMask, "V09",
+PROCTOR_CHECK(EmptyMask, SetDeviceFails, "V09",
               "ROCm/hip-tests, hipSetGetDeviceMproc.cc, also run on NVIDIA", kGate,
-              .faults = {"visibility.nothing_means_all", "error.swallowed"}) {
+              .faults = {"visibility.show_all_on_empty_selection", "error.swallowed"}) {
   pool_of();
   step("given cudaSetDevice under an empty mask");
   const auto answer = query_child({"set-device", "0"}, masked(""));
   expect_true(answer.at("result") != "cudaSuccess", "cudaSetDevice(0) fails");
 }
 
-PROCTOR_CHECK(Enumerate, OrdinalsOutOfRangeAreRefused, "V28", kSelectTests, kGate,
+PROCTOR_CHECK(CurrentDevice, OutOfRangeOrdinalIsRejected, "V28", kSelectTests, kGate,
               .faults = {"error.wrong_code", "error.swallowed"}) {
   const auto pool = pool_of();
   step("given cudaSetDevice(-1) and cudaSetDevice(N)");
@@ -88,9 +88,9 @@ PROCTOR_CHECK(Enumerate, OrdinalsOutOfRangeAreRefused, "V28", kSelectTests, kGat
   }
 }
 
-PROCTOR_CHECK(Enumerate, EachThreadSelectsItsOwn, "V29", kSelectTests, kGate,
+PROCTOR_CHECK(CurrentDevice, EachThreadSelectsOwnDevice, "V29", kSelectTests, kGate,
               .faults = {"visibility.wrong_uuid", "visibility.duplicate_device",
-                         "visibility.current_device_shared"},
+                         "visibility.share_current_device_between_threads"},
               .devices = 2) {
   const auto names = leased(2);  // since CUDA 12 cudaSetDevice makes a context
   step("given a thread for each ordinal that selects it, and the first thread, which selects none");
@@ -105,7 +105,7 @@ PROCTOR_CHECK(Enumerate, EachThreadSelectsItsOwn, "V29", kSelectTests, kGate,
   }
 }
 
-PROCTOR_CHECK(Enumerate, BusIdLeadsBack, "V30",
+PROCTOR_CHECK(PciBusId, BusIdFindsMatchingDevice, "V30",
               "ROCm/hip-tests, hipDeviceGetByPCIBusId.cc, also run on NVIDIA", kGate,
               .faults = {"visibility.wrong_pci_address:dev=0"}) {
   const auto pool = pool_of();
@@ -129,7 +129,7 @@ PROCTOR_CHECK(Enumerate, BusIdLeadsBack, "V30",
 }
 
 // What the call wrote where it had no room, a text without an end, nobody may read.
-PROCTOR_CHECK(Enumerate, BusIdNeedsItsRoom, "V30", "CUDA Runtime API, cudaDeviceGetPCIBusId: len", kWarn,
+PROCTOR_CHECK(PciBusId, ShortBufferIsRejected, "V30", "CUDA Runtime API, cudaDeviceGetPCIBusId: len", kWarn,
               .faults = {"error.swallowed:api=cudaDeviceGetPCIBusId"}) {
   const auto pool = pool_of();
   step("given room for each length up to that of the bus id and its end");
@@ -145,9 +145,9 @@ PROCTOR_CHECK(Enumerate, BusIdNeedsItsRoom, "V30", "CUDA Runtime API, cudaDevice
 }
 
 // A program may ask either: what it is told of its device must not depend on that.
-PROCTOR_CHECK(Enumerate, AttributesAreTheProperties, "V51",
+PROCTOR_CHECK(DeviceProperties, AttributesMatchProperties, "V51",
               "CUDA Runtime API, cudaDeviceAttr and cudaDeviceProp", kGate,
-              .faults = {"kernel.limits_lie:api=cudaDeviceGetAttribute"}) {
+              .faults = {"kernel.overstate_limits:api=cudaDeviceGetAttribute"}) {
   const auto pool = pool_of();
   step("given each attribute of each device, and the property of the same meaning");
   const auto devices = query_pool("attributes", pool).at("devices");
@@ -163,7 +163,7 @@ PROCTOR_CHECK(Enumerate, AttributesAreTheProperties, "V51",
   }
 }
 
-PROCTOR_CHECK(Enumerate, BadBusIdsAreRefused, "V30",
+PROCTOR_CHECK(PciBusId, UnknownBusIdIsRejected, "V30",
               "ROCm/hip-tests, hipDeviceGetByPCIBusId.cc, also run on NVIDIA: 1 or 101", kGate,
               .faults = {"error.swallowed", "error.wrong_code"}) {
   const auto pool = pool_of();
@@ -175,7 +175,7 @@ PROCTOR_CHECK(Enumerate, BadBusIdsAreRefused, "V30",
   }
 }
 
-PROCTOR_CHECK(Enumerate, OddBusIdsAreRefused, "V30", "CUDA Runtime API, cudaDeviceGetByPCIBusId: three forms",
+PROCTOR_CHECK(PciBusId, MalformedBusIdIsRejected, "V30", "CUDA Runtime API, cudaDeviceGetByPCIBusId: three forms",
               kWarn, .faults = {"error.swallowed", "error.wrong_code"}) {
   const auto pool = pool_of();
   step("given bus ids of devices, with a letter or a colon too many, or without the function");
@@ -185,7 +185,7 @@ PROCTOR_CHECK(Enumerate, OddBusIdsAreRefused, "V30", "CUDA Runtime API, cudaDevi
                 "'" + text + "' is refused as invalid, got " + code.get<std::string>());
 }
 
-PROCTOR_CHECK(Enumerate, UuidsAreUnique, "V31", "CUDA Runtime API, cudaDeviceProp::uuid", kGate,
+PROCTOR_CHECK(DeviceUuid, UuidsAreUnique, "V31", "CUDA Runtime API, cudaDeviceProp::uuid", kGate,
               .faults = {"visibility.wrong_uuid", "visibility.duplicate_device"}) {
   const auto pool = pool_of();
   if (pool.names.machine.size() < 2) suite::skip("needs:devices>=2");
@@ -201,7 +201,7 @@ PROCTOR_CHECK(Enumerate, UuidsAreUnique, "V31", "CUDA Runtime API, cudaDevicePro
   expect_same("the number of different UUIDs", std::to_string(machine.size()), std::to_string(all.size()));
 }
 
-PROCTOR_CHECK(Enumerate, UuidsAgreeBetweenProcesses, "V31", "CUDA Runtime API, cudaDeviceProp::uuid", kGate,
+PROCTOR_CHECK(DeviceUuid, UuidsMatchAcrossProcesses, "V31", "CUDA Runtime API, cudaDeviceProp::uuid", kGate,
               .faults = {"visibility.uuid_changes:dev=1"}) {
   const auto pool = pool_of();
   step("given two processes, each masked by PCI place");
@@ -210,7 +210,7 @@ PROCTOR_CHECK(Enumerate, UuidsAgreeBetweenProcesses, "V31", "CUDA Runtime API, c
   expect_same("UUIDs in the second process", text_of(first), text_of(enumerate_under(mask)));
 }
 
-PROCTOR_CHECK(Enumerate, EveryDeviceHasAName, "V32", "CUDA Runtime API, cudaDeviceProp::name", kGate,
+PROCTOR_CHECK(DeviceProperties, EveryDeviceHasName, "V32", "CUDA Runtime API, cudaDeviceProp::name", kGate,
               .faults = {"visibility.name_empty"}) {
   const auto pool = pool_of();
   step("given the properties of each device");
@@ -220,7 +220,7 @@ PROCTOR_CHECK(Enumerate, EveryDeviceHasAName, "V32", "CUDA Runtime API, cudaDevi
   }
 }
 
-PROCTOR_CHECK(Enumerate, EqualNamesAreEqualModels, "V32", "project rule: A name belongs to one product.",
+PROCTOR_CHECK(DeviceProperties, EqualNamesHaveEqualProperties, "V32", "project rule: A name belongs to one product.",
               kWarn, .faults = {"visibility.name_empty"}) {
   const auto pool = pool_of(2);
   step("given the properties of each device");
@@ -236,9 +236,9 @@ PROCTOR_CHECK(Enumerate, EqualNamesAreEqualModels, "V32", "project rule: A name 
   }
 }
 
-PROCTOR_CHECK(Enumerate, MaskDoesNotChangeProperties, "V33",
+PROCTOR_CHECK(DeviceProperties, MaskDoesNotChangeProperties, "V33",
               "CUDA Programming Guide, CUDA_VISIBLE_DEVICES: which devices are visible and in what order",
-              kGate, .faults = {"visibility.property_lie"}) {
+              kGate, .faults = {"visibility.understate_properties_under_mask"}) {
   const auto pool = pool_of();
   for (std::size_t i = 0; i < pool.devices.size(); ++i) {
     step("given mask " + pool.ordinal(i));
@@ -249,7 +249,7 @@ PROCTOR_CHECK(Enumerate, MaskDoesNotChangeProperties, "V33",
   }
 }
 
-PROCTOR_CHECK(Enumerate, PciAddressesAreDistinctAndStable, "V30", kDevices, kGate,
+PROCTOR_CHECK(PciBusId, BusIdsAreUniqueAndStable, "V30", kDevices, kGate,
               .faults = {"visibility.wrong_pci_address:dev=0", "visibility.uuid_changes"}) {
   const auto pool = pool_of(2);
   std::set<std::string> addresses;
@@ -265,7 +265,7 @@ PROCTOR_CHECK(Enumerate, PciAddressesAreDistinctAndStable, "V30", kDevices, kGat
   }
 }
 
-PROCTOR_CHECK(Enumerate, VersionsAreKnownAndFit, "V49",
+PROCTOR_CHECK(DriverVersion, DriverSupportsRuntimeVersion, "V49",
               "CUDA Programming Guide, Versioning and Compatibility", kGate,
               .faults = {"visibility.version_zero"}) {
   const auto pool = pool_of();
@@ -277,7 +277,7 @@ PROCTOR_CHECK(Enumerate, VersionsAreKnownAndFit, "V49",
               "the driver supports the runtime's major version, got " + std::to_string(seen.driver_version));
 }
 
-PROCTOR_CHECK(Peers, OrdinalsOutOfRangeAreRefused, "V47",
+PROCTOR_CHECK(PeerAccess, InvalidArgumentsAreRejected, "V47",
               "ROCm/hip-tests, hipDeviceCanAccessPeer.cc, also run on NVIDIA", kGate,
               .faults = {"error.wrong_code", "error.swallowed"}) {
   const auto pool = pool_of();
@@ -291,7 +291,7 @@ PROCTOR_CHECK(Peers, OrdinalsOutOfRangeAreRefused, "V47",
 }
 
 // Whether a device is a peer of its own no document says.
-PROCTOR_CHECK(Peers, SelfIsRecorded, "V47", kPeers, kInfo, .faults = {"visibility.peer_lie"}) {
+PROCTOR_CHECK(PeerAccess, SelfAccessIsRecorded, "V47", kPeers, kInfo, .faults = {"visibility.invert_peer_access"}) {
   const auto pool = pool_of();
   step("given cudaDeviceCanAccessPeer of a device and itself");
   const auto pairs = query_pool("peers", pool).at("pairs");
@@ -304,7 +304,7 @@ PROCTOR_CHECK(Peers, SelfIsRecorded, "V47", kPeers, kInfo, .faults = {"visibilit
 }
 
 // What it says must be said to every process.
-PROCTOR_CHECK(Peers, AccessIsWhatItSays, "V47", kPeers, kGate, .faults = {"visibility.peer_lie"},
+PROCTOR_CHECK(PeerAccess, EnablingMatchesReportedAccess, "V47", kPeers, kGate, .faults = {"visibility.invert_peer_access"},
               .devices = 2) {
   const auto mask = joined(leased(2), ",");
   step("given peer access for each pair of leased devices, queried and enabled");
@@ -320,7 +320,7 @@ PROCTOR_CHECK(Peers, AccessIsWhatItSays, "V47", kPeers, kGate, .faults = {"visib
   }
 }
 
-PROCTOR_CHECK(Peers, HiddenDeviceIsNoPeer, "V48",
+PROCTOR_CHECK(PeerAccess, HiddenDeviceIsRejected, "V48",
               "CUDA Runtime API, cudaSetDevice: valid ids end at cudaGetDeviceCount() - 1", kGate,
               .faults = {"error.swallowed", "visibility.ignore_mask"}) {
   const auto pool = pool_of(2);

@@ -40,7 +40,7 @@ Managed managed_under(const Variables& variables, const Pool& pool) {
 
 }  // namespace
 
-PROCTOR_CHECK(Management, IgnoresTheMask, "V23", kNvmlOfPyTorch, kGate,
+PROCTOR_CHECK(Nvml, ListIgnoresMask, "V23", kNvmlOfPyTorch, kGate,
               .faults = {"sysman.masked_by_affinity"}) {
   const auto pool = pool_of();
   const auto whole = managed_under({}, pool);
@@ -51,7 +51,7 @@ PROCTOR_CHECK(Management, IgnoresTheMask, "V23", kNvmlOfPyTorch, kGate,
   }
 }
 
-PROCTOR_CHECK(Management, IgnoresTheOrderVariable, "V23", kNvmlOfPyTorch, kWarn, .faults = {"sysman.order"}) {
+PROCTOR_CHECK(Nvml, ListIgnoresDeviceOrder, "V23", kNvmlOfPyTorch, kWarn, .faults = {"sysman.reverse_device_order"}) {
   const auto pool = pool_of(2);
   const auto whole = managed_under({}, pool);
   for (const char* order : {kByBus, "FASTEST_FIRST"}) {
@@ -62,7 +62,7 @@ PROCTOR_CHECK(Management, IgnoresTheOrderVariable, "V23", kNvmlOfPyTorch, kWarn,
 }
 
 // The reference promises no order.
-PROCTOR_CHECK(Management, ListsInPciOrder, "V18", kNvml, kWarn,
+PROCTOR_CHECK(Nvml, ListIsInPciOrder, "V18", kNvml, kWarn,
               .faults = {"sysman.wrong_pci_address:dev=0"}) {
   const auto pool = pool_of(2);
   step("given NVML's list");
@@ -73,7 +73,7 @@ PROCTOR_CHECK(Management, ListsInPciOrder, "V18", kNvml, kWarn,
   expect_same("PCI addresses in NVML's order", joined(expected), joined(addresses));
 }
 
-PROCTOR_CHECK(Management, EveryDeviceHasOneTwin, "V24", kNvml, kGate, .faults = {"sysman.wrong_uuid"}) {
+PROCTOR_CHECK(Nvml, EachDeviceIsListedOnce, "V24", kNvml, kGate, .faults = {"sysman.wrong_uuid"}) {
   const auto pool = pool_of();
   step("given the devices of both interfaces");
   const auto managed = managed_under({}, pool);
@@ -83,9 +83,9 @@ PROCTOR_CHECK(Management, EveryDeviceHasOneTwin, "V24", kNvml, kGate, .faults = 
   }
 }
 
-PROCTOR_CHECK(Management, WholeNamesLeadBack, "V52",
+PROCTOR_CHECK(Nvml, OnlyFullUuidFindsDevice, "V52",
               "NVML API Reference Guide, nvmlDeviceGetHandleByUUID: NVML_ERROR_NOT_FOUND", kGate,
-              .faults = {"sysman.cut_name_accepted", "sysman.wrong_uuid"}) {
+              .faults = {"sysman.accept_uuid_prefix", "sysman.wrong_uuid"}) {
   const auto pool = pool_of();
   step("given each device's name, and names that are cut, too long or misspelt");
   const auto names = query_child({"management-names", pool.mask()}, {}).at("names");
@@ -98,9 +98,9 @@ PROCTOR_CHECK(Management, WholeNamesLeadBack, "V52",
 }
 
 // /dev/nvidiaN is the card's file, which is what a container is given.
-PROCTOR_CHECK(Management, MinorNumbersAreTheCards, "V53",
+PROCTOR_CHECK(Nvml, EachCardHasOwnMinorNumber, "V53",
               "NVML API Reference Guide, nvmlDeviceGetMinorNumber: /dev/nvidia[minor number]", kGate,
-              .faults = {"sysman.minor_shared"}) {
+              .faults = {"sysman.repeat_minor_number"}) {
   const auto pool = pool_of(2);
   step("given the minor number of each card");
   std::set<int> seen;
@@ -114,7 +114,7 @@ PROCTOR_CHECK(Management, MinorNumbersAreTheCards, "V53",
   }
 }
 
-PROCTOR_CHECK(Management, KnowsTheSize, "V24", kNvml, kGate, .faults = {"sysman.size_lie"}) {
+PROCTOR_CHECK(Nvml, MemoryIsAtLeastCudaMemory, "V24", kNvml, kGate, .faults = {"sysman.understate_memory_size"}) {
   const auto pool = pool_of();
   step("given the memory of each device by both interfaces");
   for (const auto& device : managed_under({}, pool).devices) {

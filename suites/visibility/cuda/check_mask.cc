@@ -37,76 +37,76 @@ constexpr const char* kHip = "ROCm/hip-tests, hipSetGetDeviceMproc.cc, also run 
 constexpr const char* kMig = "NVIDIA Multi-Instance GPU User Guide, Device Names";
 
 constexpr const char* kOffByOne = "visibility.mask_off_by_one";
-constexpr const char* kOrderLost = "visibility.mask_order_lost";
-constexpr const char* kGoesOn = "visibility.mask_goes_on";
-constexpr const char* kNothingMeansAll = "visibility.nothing_means_all";
-constexpr const char* kTwice = "visibility.repeated_entry_twice";
+constexpr const char* kOrderLost = "visibility.use_wrong_mask_order";
+constexpr const char* kGoesOn = "visibility.skip_invalid_mask_entry";
+constexpr const char* kNothingMeansAll = "visibility.show_all_on_empty_selection";
+constexpr const char* kTwice = "visibility.list_repeated_device_twice";
 constexpr const char* kMixed = "visibility.mixed_mask_accepted";
-constexpr const char* kCut = "visibility.mask_cut";
+constexpr const char* kCut = "visibility.truncate_long_mask";
 constexpr const char* kPrefixRefused = "visibility.uuid_prefix_refused";
 
 constexpr CudaMaskRow kRows[] = {
-    {"1_unset", nullptr, "all", "V01", kGuide, kGate, "visibility.uuid_changes", true},
-    {"2_empty", "", "none", "V02", kGuide, kGate, kNothingMeansAll},
-    {"3a_first", "{0}", "0", "V03", kGuide, kGate, kOffByOne},
-    {"3b_second", "{1}", "1", "V03", kGuide, kGate, kOffByOne},
-    {"4a_reversed", "{1},{0}", "1 0", "V04", kGuide, kGate, kOrderLost},
-    {"4b_guide_example", "{2},{1}", "2 1", "V04", kGuide, kGate, kOrderLost},
-    {"5_prefix_list", "{0},{1},{2}", "0 1 2", "V06", kHip, kGate, kOffByOne},
-    {"5b_five_in_another_order", "{4},{2},{0},{3},{1}", "4 2 0 3 1", "V04", kGuide, kGate, kCut},
-    {"6_minus_one", "-1", "none", "V09", kGuide, kGate, kNothingMeansAll},
-    {"7a_minus_one_inside", "{0},{2},-1,{1}", "0 2", "V07", kGuide, kGate, kGoesOn},
-    {"7b_minus_one_second", "{0},-1,{1}", "0", "V07", kGuide, kGate, kGoesOn},
-    {"8_one_past_the_end", "{N}", "none", "V09", kGuide, kGate, kNothingMeansAll},
-    {"9_out_of_range_inside", "{0},{N},{1}", "0", "V07", kGuide, kGate, kGoesOn},
-    {"10_out_of_range_first", "{N},{0}", "none", "V07", kGuide, kGate, kGoesOn},
-    {"11a_twice", "{0},{0}", "once", "V10", kPyTorch, kWarn, kTwice},
-    {"11b_twice_later", "{0},{1},{2},{1}", "once", "V10", kPyTorch, kWarn, kTwice},
-    {"12a_blank_after_comma", "{0}, {1}", "0 1", "V11", kPyTorch, kWarn, kOffByOne},
-    {"12b_blanks_around", " {1} ,{0}", "1 0", "V11", kPyTorch, kInfo, kOrderLost},
-    {"13a_blank", " ", "none", "V12", kPyTorch, kInfo, kNothingMeansAll},
-    {"13b_comma", ",", "none", "V12", kPyTorch, kInfo, kNothingMeansAll},
-    {"13c_trailing_comma", "{0},", "0", "V12", kPyTorch, kInfo, kOffByOne},
-    {"14_tails", "{1}gpu2,{2}ampere", "1 2", "V12", kPyTorch, kWarn, kOffByOne},
-    {"15a_plus", "{2},+{1},{0}", "2 1 0", "V12", kPyTorch, kWarn, kOrderLost},
-    {"15b_minus_zero", "-{zero}", "0", "V12", kPyTorch, kWarn, kOffByOne},
-    {"16a_words_first", "one,two,{0}", "none", "V12", kPyTorch, kWarn, kGoesOn},
-    {"16b_words_last", "{1},{0},two,one", "1 0", "V07", kPyTorch, kWarn, kOrderLost},
-    {"16c_huge", "99999999999999999999999", "none", "V12", kGuide, kWarn, kNothingMeansAll},
-    {"16d_256", "256", "none", "V12", kGuide, kWarn, kNothingMeansAll},
-    {"16e_65536", "65536", "none", "V12", kGuide, kWarn, kNothingMeansAll},
-    {"16f_2_to_the_31", "2147483648", "none", "V12", kGuide, kWarn, kNothingMeansAll},
-    {"16g_2_to_the_32", "4294967296", "none", "V12", kGuide, kWarn, kNothingMeansAll},
-    {"16h_1_more", "4294967297", "none", "V12", kGuide, kWarn, kNothingMeansAll},
-    {"16i_2_to_the_64", "18446744073709551616", "none", "V12", kGuide, kWarn, kNothingMeansAll},
-    {"16j_minus_256", "-256", "none", "V12", kGuide, kWarn, kNothingMeansAll},
-    {"16k_large_behind_a_good_one", "{1},256,{0}", "1", "V07", kGuide, kGate, kGoesOn},
-    {"16l_digits_behind_a_good_one", "{1}999999", "none", "V12", kGuide, kWarn, kNothingMeansAll},
-    {"16m_leading_zeros", "00{1},0{0}", "1 0", "V12", kPyTorch, kWarn, kOrderLost},
-    {"17a_uuid", "{uuid0}", "0", "V13", kGuide, kGate, kOffByOne},
-    {"17b_uuid_of_second", "{uuid1}", "1", "V13", kGuide, kGate, kOffByOne},
-    {"18a_unique_prefix", "{prefix0}", "0", "V13", kGuide, kGate, kPrefixRefused},
-    {"18b_unique_prefix_of_second", "{prefix1}", "1", "V13", kGuide, kGate, kPrefixRefused},
-    {"19a_ambiguous_prefix", "{common}", "none", "V14", kPyTorch, kWarn,
+    {"UnsetVariableSelectsEveryDevice", nullptr, "all", "V01", kGuide, kGate, "visibility.uuid_changes", true},
+    {"EmptyValueSelectsNothing", "", "none", "V02", kGuide, kGate, kNothingMeansAll},
+    {"FirstOrdinalSelectsFirstDevice", "{0}", "0", "V03", kGuide, kGate, kOffByOne},
+    {"SecondOrdinalSelectsSecondDevice", "{1}", "1", "V03", kGuide, kGate, kOffByOne},
+    {"ReversedListReversesDevices", "{1},{0}", "1 0", "V04", kGuide, kGate, kOrderLost},
+    {"GuideExampleKeepsListOrder", "{2},{1}", "2 1", "V04", kGuide, kGate, kOrderLost},
+    {"ThreeOrdinalsSelectThreeDevices", "{0},{1},{2}", "0 1 2", "V06", kHip, kGate, kOffByOne},
+    {"ShuffledListOrdersFiveDevices", "{4},{2},{0},{3},{1}", "4 2 0 3 1", "V04", kGuide, kGate, kCut},
+    {"MinusOneSelectsNothing", "-1", "none", "V09", kGuide, kGate, kNothingMeansAll},
+    {"ThirdEntryMinusOneEndsList", "{0},{2},-1,{1}", "0 2", "V07", kGuide, kGate, kGoesOn},
+    {"SecondEntryMinusOneEndsList", "{0},-1,{1}", "0", "V07", kGuide, kGate, kGoesOn},
+    {"OrdinalPastEndSelectsNothing", "{N}", "none", "V09", kGuide, kGate, kNothingMeansAll},
+    {"OutOfRangeOrdinalEndsList", "{0},{N},{1}", "0", "V07", kGuide, kGate, kGoesOn},
+    {"InvalidFirstOrdinalSelectsNothing", "{N},{0}", "none", "V07", kGuide, kGate, kGoesOn},
+    {"RepeatedOrdinalShowsNoDuplicate", "{0},{0}", "once", "V10", kPyTorch, kWarn, kTwice},
+    {"LaterRepeatedOrdinalShowsNoDuplicate", "{0},{1},{2},{1}", "once", "V10", kPyTorch, kWarn, kTwice},
+    {"BlankAfterCommaIsIgnored", "{0}, {1}", "0 1", "V11", kPyTorch, kWarn, kOffByOne},
+    {"BlanksAroundEntriesAreIgnored", " {1} ,{0}", "1 0", "V11", kPyTorch, kInfo, kOrderLost},
+    {"BlankSelectsNothing", " ", "none", "V12", kPyTorch, kInfo, kNothingMeansAll},
+    {"CommaAloneSelectsNothing", ",", "none", "V12", kPyTorch, kInfo, kNothingMeansAll},
+    {"TrailingCommaIsIgnored", "{0},", "0", "V12", kPyTorch, kInfo, kOffByOne},
+    {"TrailingLettersAreIgnored", "{1}gpu2,{2}ampere", "1 2", "V12", kPyTorch, kWarn, kOffByOne},
+    {"PlusSignIsIgnored", "{2},+{1},{0}", "2 1 0", "V12", kPyTorch, kWarn, kOrderLost},
+    {"MinusZeroSelectsFirstDevice", "-{zero}", "0", "V12", kPyTorch, kWarn, kOffByOne},
+    {"WordsBeforeOrdinalSelectNothing", "one,two,{0}", "none", "V12", kPyTorch, kWarn, kGoesOn},
+    {"WordsAfterOrdinalsEndList", "{1},{0},two,one", "1 0", "V07", kPyTorch, kWarn, kOrderLost},
+    {"OverflowingOrdinalSelectsNothing", "99999999999999999999999", "none", "V12", kGuide, kWarn, kNothingMeansAll},
+    {"Ordinal256SelectsNothing", "256", "none", "V12", kGuide, kWarn, kNothingMeansAll},
+    {"Ordinal65536SelectsNothing", "65536", "none", "V12", kGuide, kWarn, kNothingMeansAll},
+    {"Ordinal2To31SelectsNothing", "2147483648", "none", "V12", kGuide, kWarn, kNothingMeansAll},
+    {"Ordinal2To32SelectsNothing", "4294967296", "none", "V12", kGuide, kWarn, kNothingMeansAll},
+    {"Ordinal2To32Plus1SelectsNothing", "4294967297", "none", "V12", kGuide, kWarn, kNothingMeansAll},
+    {"Ordinal2To64SelectsNothing", "18446744073709551616", "none", "V12", kGuide, kWarn, kNothingMeansAll},
+    {"Minus256SelectsNothing", "-256", "none", "V12", kGuide, kWarn, kNothingMeansAll},
+    {"Ordinal256EndsList", "{1},256,{0}", "1", "V07", kGuide, kGate, kGoesOn},
+    {"OrdinalWithExtraDigitsSelectsNothing", "{1}999999", "none", "V12", kGuide, kWarn, kNothingMeansAll},
+    {"LeadingZerosAreIgnored", "00{1},0{0}", "1 0", "V12", kPyTorch, kWarn, kOrderLost},
+    {"FirstUuidSelectsFirstDevice", "{uuid0}", "0", "V13", kGuide, kGate, kOffByOne},
+    {"SecondUuidSelectsSecondDevice", "{uuid1}", "1", "V13", kGuide, kGate, kOffByOne},
+    {"UniquePrefixSelectsFirstDevice", "{prefix0}", "0", "V13", kGuide, kGate, kPrefixRefused},
+    {"UniquePrefixSelectsSecondDevice", "{prefix1}", "1", "V13", kGuide, kGate, kPrefixRefused},
+    {"AmbiguousPrefixSelectsNothing", "{common}", "none", "V14", kPyTorch, kWarn,
      "visibility.ambiguous_prefix_accepted"},
-    {"19b_unknown_uuid_inside", "{uuid1},GPU-ffffffff-ffff-ffff-ffff-ffffffffffff,{uuid0}", "1", "V07",
+    {"UnknownUuidEndsList", "{uuid1},GPU-ffffffff-ffff-ffff-ffff-ffffffffffff,{uuid0}", "1", "V07",
      kPyTorch, kWarn, kGoesOn},
-    {"19c_no_digits", "GPU-", "none", "V14", kPyTorch, kInfo, kNothingMeansAll},
-    {"20_uuid_without_gpu", "{bare0}", "none", "V12", kGuide, kInfo, kNothingMeansAll, true},
-    {"21a_uuids_in_order", "{uuid2},{uuid1}", "2 1", "V15", kGuide, kGate, kOrderLost},
-    {"21b_prefixes_in_order", "{prefix1},{prefix0}", "1 0", "V15", kGuide, kGate, kOrderLost},
-    {"21e_five_uuids", "{uuid3},{uuid1},{uuid4},{uuid0},{uuid2}", "3 1 4 0 2", "V15", kGuide, kGate, kCut},
-    {"21c_uuid_twice", "{uuid0},{uuid0}", "once", "V10", kPyTorch, kWarn, kTwice},
-    {"21d_uuid_and_its_prefix", "{uuid0},{prefix0}", "once", "V10", kPyTorch, kWarn, kTwice},
-    {"22_ordinal_after_uuid", "{uuid1},{0}", "1", "V16", kPyTorch, kWarn, kMixed},
-    {"23_uuid_after_ordinal", "{0},{uuid1}", "0", "V16", kPyTorch, kInfo, kMixed},
-    {"24_mig_that_is_not_there", "MIG-5c0a7a9e-3b1f-5d52-8a0e-1f9d2c4b6e80", "none", "V17", kMig, kWarn,
+    {"PrefixWithoutDigitsSelectsNothing", "GPU-", "none", "V14", kPyTorch, kInfo, kNothingMeansAll},
+    {"UuidWithoutGpuPrefixSelectsNothing", "{bare0}", "none", "V12", kGuide, kInfo, kNothingMeansAll, true},
+    {"UuidListOrdersTwoDevices", "{uuid2},{uuid1}", "2 1", "V15", kGuide, kGate, kOrderLost},
+    {"PrefixListOrdersTwoDevices", "{prefix1},{prefix0}", "1 0", "V15", kGuide, kGate, kOrderLost},
+    {"UuidListOrdersFiveDevices", "{uuid3},{uuid1},{uuid4},{uuid0},{uuid2}", "3 1 4 0 2", "V15", kGuide, kGate, kCut},
+    {"RepeatedUuidShowsNoDuplicate", "{uuid0},{uuid0}", "once", "V10", kPyTorch, kWarn, kTwice},
+    {"UuidAndPrefixShowNoDuplicate", "{uuid0},{prefix0}", "once", "V10", kPyTorch, kWarn, kTwice},
+    {"OrdinalAfterUuidEndsList", "{uuid1},{0}", "1", "V16", kPyTorch, kWarn, kMixed},
+    {"UuidAfterOrdinalEndsList", "{0},{uuid1}", "0", "V16", kPyTorch, kInfo, kMixed},
+    {"UnknownMigUuidSelectsNothing", "MIG-5c0a7a9e-3b1f-5d52-8a0e-1f9d2c4b6e80", "none", "V17", kMig, kWarn,
      kNothingMeansAll},
-    {"25_mig_of_a_whole_gpu", "MIG-{uuid0}/1/0", "none", "V17", kMig, kInfo, kNothingMeansAll},
-    {"27a_void", "void", "none", "V12", kGuide, kInfo, kNothingMeansAll},
-    {"27b_none", "none", "none", "V12", kGuide, kInfo, kNothingMeansAll},
-    {"27c_all", "all", "none", "V12", kGuide, kInfo, kNothingMeansAll},
-    {"27d_no_dev_files", "NoDevFiles", "none", "V12", kGuide, kInfo, kNothingMeansAll},
+    {"MigNameOfGpuSelectsNothing", "MIG-{uuid0}/1/0", "none", "V17", kMig, kInfo, kNothingMeansAll},
+    {"WordVoidSelectsNothing", "void", "none", "V12", kGuide, kInfo, kNothingMeansAll},
+    {"WordNoneSelectsNothing", "none", "none", "V12", kGuide, kInfo, kNothingMeansAll},
+    {"WordAllSelectsNothing", "all", "none", "V12", kGuide, kInfo, kNothingMeansAll},
+    {"WordNoDevFilesSelectsNothing", "NoDevFiles", "none", "V12", kGuide, kInfo, kNothingMeansAll},
 };
 
 std::span<const CudaMaskRow> cuda_mask_rows() { return kRows; }
@@ -120,7 +120,7 @@ using suite::step;
 
 }  // namespace
 
-PROCTOR_CHECK(Mask, OrdinalSelectsThatDevice, "V03", kGuide, kGate,
+PROCTOR_CHECK(DeviceMask, OrdinalSelectsMatchingDevice, "V03", kGuide, kGate,
               .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
   const auto pool = pool_of(2);
   for (std::size_t i = 0; i < pool.devices.size(); ++i) {
@@ -130,7 +130,7 @@ PROCTOR_CHECK(Mask, OrdinalSelectsThatDevice, "V03", kGuide, kGate,
   }
 }
 
-PROCTOR_CHECK(Mask, NameSelectsThatDevice, "V13", kGuide, kGate, .faults = {"visibility.mask_off_by_one"}) {
+PROCTOR_CHECK(DeviceMask, UuidSelectsMatchingDevice, "V13", kGuide, kGate, .faults = {"visibility.mask_off_by_one"}) {
   const auto pool = pool_of(2);
   for (const auto& name : pool.names.pool) {
     step("given the mask " + name);
@@ -138,7 +138,7 @@ PROCTOR_CHECK(Mask, NameSelectsThatDevice, "V13", kGuide, kGate, .faults = {"vis
   }
 }
 
-PROCTOR_CHECK(Mask, NameMeansTheSameInEveryOrder, "V13", kGuide, kGate,
+PROCTOR_CHECK(DeviceMask, DeviceOrderDoesNotAffectUuids, "V13", kGuide, kGate,
               .faults = {"visibility.mask_off_by_one"}) {
   const auto pool = pool_of(2);
   for (const char* order : {kByBus, "FASTEST_FIRST"}) {
@@ -166,8 +166,8 @@ std::string misspelt(const std::string& name, std::size_t digit, const std::vect
 }  // namespace
 
 // The guide asks for enough digits to identify a device, and does not say that more than those are compared.
-PROCTOR_CHECK(Mask, EveryDigitOfANameCounts, "V13", kGuide, kWarn,
-              .faults = {"visibility.nothing_means_all"}) {
+PROCTOR_CHECK(DeviceMask, EveryUuidDigitIsCompared, "V13", kGuide, kWarn,
+              .faults = {"visibility.show_all_on_empty_selection"}) {
   const auto pool = pool_of();
   const auto& name = pool.names.pool.back();
   for (const std::size_t digit : {0U, 7U, 8U, 12U, 16U, 20U, 30U, 31U}) {
@@ -180,7 +180,7 @@ PROCTOR_CHECK(Mask, EveryDigitOfANameCounts, "V13", kGuide, kWarn,
   expect_same("the mask selects", expected_text({name}), text_of(enumerate_under(mask)));
 }
 
-PROCTOR_CHECK(Mask, ListOrdersTheDevices, "V04", kGuide, kGate, .faults = {"visibility.mask_order_lost"}) {
+PROCTOR_CHECK(DeviceMask, DevicesFollowListOrder, "V04", kGuide, kGate, .faults = {"visibility.use_wrong_mask_order"}) {
   const auto pool = pool_of(2);
   std::vector<std::size_t> positions(std::min<std::size_t>(pool.devices.size(), 3));
   std::iota(positions.begin(), positions.end(), 0U);
@@ -196,7 +196,7 @@ PROCTOR_CHECK(Mask, ListOrdersTheDevices, "V04", kGuide, kGate, .faults = {"visi
   } while (std::next_permutation(positions.begin(), positions.end()));
 }
 
-PROCTOR_CHECK(Mask, PrefixListSelectsThatMany, "V06", "ROCm/hip-tests, hipGetDeviceCount.cc, as identities",
+PROCTOR_CHECK(DeviceMask, FirstOrdinalsSelectFirstDevices, "V06", "ROCm/hip-tests, hipGetDeviceCount.cc, as identities",
               kGate, .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
   const auto pool = pool_of();
   std::vector<std::string> ordinals, names;
@@ -209,7 +209,7 @@ PROCTOR_CHECK(Mask, PrefixListSelectsThatMany, "V06", "ROCm/hip-tests, hipGetDev
   }
 }
 
-PROCTOR_CHECK(Mask, FirstBadEntryEndsTheList, "V07", kGuide, kGate, .faults = {"visibility.mask_goes_on"}) {
+PROCTOR_CHECK(DeviceMask, FirstInvalidEntryEndsList, "V07", kGuide, kGate, .faults = {"visibility.skip_invalid_mask_entry"}) {
   const auto pool = pool_of(2);
   for (const char* bad : {"-1", "{N}", "4000"}) {
     const auto pattern = std::string("{0},") + bad + ",{1}";
@@ -219,7 +219,7 @@ PROCTOR_CHECK(Mask, FirstBadEntryEndsTheList, "V07", kGuide, kGate, .faults = {"
   }
 }
 
-PROCTOR_CHECK(Mask, HiddenDevicesComeBack, "V42", kGuide, kGate, .faults = {"visibility.nothing_means_all"}) {
+PROCTOR_CHECK(DeviceMask, LaterProcessSeesHiddenDevices, "V42", kGuide, kGate, .faults = {"visibility.show_all_on_empty_selection"}) {
   const auto pool = pool_of();
   step("given a child whose mask selects nothing");
   expect_same("devices that the child sees", expected_text({}), text_of(enumerate_under("-1")));
@@ -228,7 +228,7 @@ PROCTOR_CHECK(Mask, HiddenDevicesComeBack, "V42", kGuide, kGate, .faults = {"vis
               text_of(enumerate_under(pool.mask())));
 }
 
-PROCTOR_CHECK(Order, ByBusIsAscending, "V18", kGuide, kGate, .faults = {"visibility.pci_order_ignored"}) {
+PROCTOR_CHECK(DeviceOrder, PciBusIdOrderIsAscending, "V18", kGuide, kGate, .faults = {"visibility.pci_order_ignored"}) {
   const auto pool = pool_of(2);
   if (!pool.is_whole_machine()) suite::skip("needs:whole_machine");
   step("given CUDA_DEVICE_ORDER=PCI_BUS_ID");
@@ -239,7 +239,7 @@ PROCTOR_CHECK(Order, ByBusIsAscending, "V18", kGuide, kGate, .faults = {"visibil
   expect_true(std::ranges::adjacent_find(sorted) == sorted.end(), "no address is listed twice");
 }
 
-PROCTOR_CHECK(Order, DefaultIsFastestFirst, "V18", kGuide, kWarn,
+PROCTOR_CHECK(DeviceOrder, DefaultOrderIsFastestFirst, "V18", kGuide, kWarn,
               .faults = {"visibility.speed_order_ignored"}) {
   const auto pool = pool_of(2);
   if (!pool.is_whole_machine()) suite::skip("needs:whole_machine");
@@ -251,7 +251,7 @@ PROCTOR_CHECK(Order, DefaultIsFastestFirst, "V18", kGuide, kWarn,
   }
 }
 
-PROCTOR_CHECK(Order, NamedDefaultIsTheDefault, "V18", kGuide, kGate, .faults = {"visibility.uuid_changes"}) {
+PROCTOR_CHECK(DeviceOrder, FastestFirstMatchesDefaultOrder, "V18", kGuide, kGate, .faults = {"visibility.uuid_changes"}) {
   const auto pool = pool_of(2);
   if (!pool.is_whole_machine()) suite::skip("needs:whole_machine");
   step("given CUDA_DEVICE_ORDER=FASTEST_FIRST");
@@ -261,7 +261,7 @@ PROCTOR_CHECK(Order, NamedDefaultIsTheDefault, "V18", kGuide, kGate, .faults = {
 }
 
 // The guide counts as nvidia-smi does, which is by bus; that FASTEST_FIRST changes what an ordinal means is measured.
-PROCTOR_CHECK(Order, OrdinalsCountInTheOrderInForce, "V19", kGuide, kWarn,
+PROCTOR_CHECK(DeviceOrder, MaskOrdinalsFollowDeviceOrder, "V19", kGuide, kWarn,
               .faults = {"visibility.mask_off_by_one"}) {
   const auto pool = pool_of(2);
   if (!pool.is_whole_machine()) suite::skip("needs:whole_machine");
@@ -335,7 +335,7 @@ class CudaMaskRowCheck final : public suite::Check {
 
 [[maybe_unused]] const bool kAdded = [] {
   for (const CudaMaskRow& row : cuda_mask_rows()) {
-    suite::add_check({"MaskRow", row.name, row.rule, row.source, row.severity, __FILE__, __LINE__,
+    suite::add_check({"VisibleDevices", row.name, row.rule, row.source, row.severity, __FILE__, __LINE__,
                       suite::CheckTraits{.faults = {row.fault}}},
                      [&row] { return new CudaMaskRowCheck(row); });
   }

@@ -37,8 +37,8 @@ void expect_unchanged(const nlohmann::json& answer) {
 
 }  // namespace
 
-PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20", "PyTorch, torch/cuda: the driver reads it once",
-              kWarn, .faults = {"visibility.late_environment"}) {
+PROCTOR_CHECK(Process, MaskAfterInitHasNoEffect, "V20", "PyTorch, torch/cuda: the driver reads it once",
+              kWarn, .faults = {"visibility.reread_environment_after_init"}) {
   const auto pool = pool_of(2);
   step("given a process that enumerates, masks itself and enumerates again");
   const auto answer = query_child({"setenv-after-init", kMask, pool.uuid(0)}, masked(pool.mask()));
@@ -48,8 +48,8 @@ PROCTOR_CHECK(Process, MaskSetAfterInitHasNoEffect, "V20", "PyTorch, torch/cuda:
   expect_unchanged(answer);
 }
 
-PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21", "PyTorch, torch/cuda: the driver reads it once",
-              kGate, .faults = {"visibility.early_environment", "visibility.ignore_mask"}) {
+PROCTOR_CHECK(Process, MaskBeforeInitTakesEffect, "V21", "PyTorch, torch/cuda: the driver reads it once",
+              kGate, .faults = {"visibility.read_mask_at_process_start", "visibility.ignore_mask"}) {
   const auto pool = pool_of(2);
   step("given a process that masks itself before its first call");
   const auto answer = query_child({"enumerate-after-setenv", kMask, pool.uuid(1)}, masked(pool.mask()));
@@ -57,8 +57,8 @@ PROCTOR_CHECK(Process, MaskSetBeforeInitIsEffective, "V21", "PyTorch, torch/cuda
               text_of(record(answer, "seen")));
 }
 
-PROCTOR_CHECK(Process, OrderSetAfterInitHasNoEffect, "V20", "PyTorch, torch/cuda: the driver reads it once",
-              kWarn, .faults = {"visibility.late_environment"}) {
+PROCTOR_CHECK(Process, OrderAfterInitHasNoEffect, "V20", "PyTorch, torch/cuda: the driver reads it once",
+              kWarn, .faults = {"visibility.reread_environment_after_init"}) {
   const auto pool = pool_of(2);
   if (!pool.is_whole_machine()) suite::skip("needs:whole_machine");
   step("given a process that enumerates by speed, sets PCI order and enumerates again");
@@ -68,7 +68,7 @@ PROCTOR_CHECK(Process, OrderSetAfterInitHasNoEffect, "V20", "PyTorch, torch/cuda
   expect_unchanged(answer);
 }
 
-PROCTOR_CHECK(Process, GrandchildInheritsTheMask, "V22", kGuide, kGate,
+PROCTOR_CHECK(Process, GrandchildInheritsMask, "V22", kGuide, kGate,
               .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
   const auto pool = pool_of(2);
   step("given a child under a mask that execs a child of its own");
@@ -89,9 +89,9 @@ PROCTOR_CHECK(Process, DisjointMasksShareNoDevice, "V46", kGuide, kGate,
 }
 
 // NVIDIA leaves a fork after the first call undefined: what is asked is that it neither succeeds nor hangs.
-PROCTOR_CHECK(Process, ForkAfterInitIsRefused, "S0.44",
+PROCTOR_CHECK(Process, CudaFailsInForkedChild, "S0.44",
               "PyTorch, torch/cuda/__init__.py: Cannot re-initialize CUDA in forked subprocess", kWarn,
-              .faults = {"host.fork_child_works"}) {
+              .faults = {"host.allow_calls_after_fork"}) {
   const auto mask = leased(1).front();
   step("given a process that has a context and forks");
   const auto answer = query_child({"fork"}, masked(mask));
@@ -105,9 +105,9 @@ PROCTOR_CHECK(Process, ForkAfterInitIsRefused, "S0.44",
   }
 }
 
-PROCTOR_CHECK(Process, MemoryAppearsOnTheMaskedCard, "V45",
+PROCTOR_CHECK(Process, AllocationUsesVisibleCard, "V45",
               "NVML API Reference Guide, nvmlDeviceGetMemoryInfo", kGate,
-              .faults = {"visibility.hidden_reachable", "alloc.wrong_device"}) {
+              .faults = {"visibility.run_on_hidden_device", "alloc.wrong_device"}) {
   const auto mask = leased(1).front();
   constexpr std::int64_t kBytes = 64 << 20;
   step("given a process that sees one card and allocates 64 MiB");
@@ -122,9 +122,9 @@ PROCTOR_CHECK(Process, MemoryAppearsOnTheMaskedCard, "V45",
 }
 
 // Where another driver can be seen without the variable, that is measured: elsewhere nothing could be hidden.
-PROCTOR_CHECK(Vendors, CudaChildSeesItsDevicesAndNoOther, "S0.22",
+PROCTOR_CHECK(VendorIsolation, CudaChildSeesOnlyCudaDevices, "S0.22",
               "oneapi-src/level-zero, README: ZE_ENABLE_ALT_DRIVERS", kGate,
-              .faults = {"visibility.mask_off_by_one", "visibility.other_vendor"}) {
+              .faults = {"visibility.mask_off_by_one", "visibility.expose_other_vendor"}) {
   const auto pool = pool_of();
   const auto others = record(query_child({"level-zero"}, {level_zero_again()}), "level_zero");
   suite::measure("level_zero_devices", static_cast<double>(others.devices.size()), "devices");
@@ -137,8 +137,8 @@ PROCTOR_CHECK(Vendors, CudaChildSeesItsDevicesAndNoOther, "S0.22",
               std::to_string(record(answer, "level_zero").devices.size()));
 }
 
-PROCTOR_CHECK(Vendors, LevelZeroChildSeesNoCudaDevice, "S0.22", kGuide, kGate,
-              .faults = {"visibility.nothing_means_all"}) {
+PROCTOR_CHECK(VendorIsolation, LevelZeroChildLacksCudaDevices, "S0.22", kGuide, kGate,
+              .faults = {"visibility.show_all_on_empty_selection"}) {
   pool_of();
   const auto drivers = level_zero_again();
   const auto whole = record(query_child({"level-zero"}, {drivers}), "level_zero");

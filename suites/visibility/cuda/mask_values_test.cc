@@ -32,14 +32,14 @@ TEST(MaskValues, NameDevicesOfThePool) {
   EXPECT_EQ(value("", kMachine), "");
 }
 
-TEST(MaskValues, SayWhatThePoolLacks) {
+TEST(MaskValues, ReportMissingRequirementsOfPool) {
   EXPECT_EQ(value("{0},{2}", kPart), "lacking needs:devices>=3");
   EXPECT_EQ(value("{uuid2}", kPart), "lacking needs:devices>=3");
   EXPECT_EQ(value("{common}", kPart), "lacking needs:uuids_that_begin_alike");
   EXPECT_EQ(value("{zero}", kPart), "lacking needs:device_0");
 }
 
-TEST(MaskValues, APrefixIsTheWholeNameWhenNothingLessWillDo) {
+TEST(MaskValues, UniquePrefixMayBeWholeUuid) {
   EXPECT_EQ(shortest_unique_prefix("GPU-ab", {"GPU-ab", "GPU-abc"}), "GPU-ab");
 }
 

@@ -245,7 +245,7 @@ TEST_F(Formats, ReportsHaveDeviceFindingsAndNewFailures) {
   EXPECT_EQ(devices[1]["attempts"], 20);
   EXPECT_EQ(devices[1]["failed_attempts"], 20);
   EXPECT_EQ(devices[0]["failed_attempts"], 10);
-  EXPECT_EQ(devices[0]["stands_out"], false);
+  EXPECT_EQ(devices[0]["is_outlier"], false);
   const json& bad = report["cases"][0];
   EXPECT_EQ(bad["by_device"]["suspect"], "device");
   EXPECT_EQ(bad["by_device"]["devices"], json::array({"xpu-sim:1"}));

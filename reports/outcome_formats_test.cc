@@ -152,7 +152,7 @@ TEST(OutcomeFormats, ReportsShowEachOutcome) {
        "xfail UNSET"},
       {{Outcome::kXpass, ""}, "proctor", "failure proctor.xpass", "error", 1, "failed xpass", "fail ERROR"},
       {{Outcome::kXpass, ""}, "pytest", "skipped proctor.xpass", "warning", 0, "other xpass", "xpass UNSET"},
-      {{Outcome::kNotrun, Reason::kBudget},
+      {{Outcome::kNotrun, Reason::kRunLimit},
        "proctor",
        "error proctor.notrun",
        "warning",
@@ -229,9 +229,9 @@ std::string row_text(const OutcomeMeaning& row) {
   const OutcomeFormats& formats = formats_of(row);
   return fmt::format("| `{}`{} | {} | `{}` | {} | {} | {} | {} | {} | {} | {} |\n", to_string(row.outcome),
                      of.empty() ? "" : fmt::format(", {}", of), junit_text(formats), to_string(formats.ctrf),
-                     or_dash(to_string(formats.github)), to_string(gate_result(row)), to_string(row.standing),
-                     to_string(formats.span), exit_code_of(row.run), exec_text(row.exec),
-                     doubt_text(row.doubt));
+                     or_dash(to_string(formats.github)), to_string(gate_result(row)),
+                     to_string(row.result_class), to_string(formats.span), exit_code_of(row.run),
+                     exec_text(row.exec), doubt_text(row.doubt));
 }
 
 std::string page_table() {
@@ -305,7 +305,7 @@ TEST(OutcomeFormats, FormatsOfOneOutcomeAgree) {
 TEST(OutcomeFormats, MapsOutcomesToOpenTelemetryResults) {
   EXPECT_EQ(span_result({Outcome::kPass, ""}), "pass");
   EXPECT_EQ(span_result({Outcome::kCrash, {Reason::kSignal, 11}}), "fail");
-  EXPECT_EQ(span_result({Outcome::kNotrun, Reason::kBudget}), "fail");
+  EXPECT_EQ(span_result({Outcome::kNotrun, Reason::kRunLimit}), "fail");
   EXPECT_EQ(span_result({Outcome::kSkip, ""}), "skip");
   EXPECT_EQ(span_result({Outcome::kXpass, ""}, "pytest"), "xpass");
   EXPECT_EQ(span_result({Outcome::kXpass, ""}, "proctor"), "fail");

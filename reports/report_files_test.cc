@@ -77,7 +77,7 @@ TEST(ReportJson, HasDocumentedFields) {
   end.severity = Severity::kGate;
   const json report = json::parse(report_json(
       resolved_of({plan, started("memory.xpu/A.B"), end, Warning{WarningWord::in_text("code"), "text"}})));
-  EXPECT_EQ(report["schema_version"], 1);
+  EXPECT_EQ(report["schema_version"], 2);
   EXPECT_EQ(report["run"]["simulated"], true);
   EXPECT_EQ(report["run"]["sim"]["driver"], "intel");
   EXPECT_EQ(report["run"]["finished"], nullptr);
@@ -159,16 +159,17 @@ TEST(ReportJson, HasExpiryOfKnownFailures) {
                          {"known.toml:9", {"x"}, "seen", "", "", "", "2026-01-30"}}};
   CaseEnded failed = concluded("memory.xpu/A", {Outcome::kXfail, reason_in_words("M-1")});
   CaseEnded passed = concluded("memory.xpu/B", {Outcome::kXpass, ""});
-  failed.known_failure_at = passed.known_failure_at = "known.toml:1";
+  failed.known_failure_location = passed.known_failure_location = "known.toml:1";
   const ResolvedRun run = resolved_of({plan, failed, passed});
   const json report = json::parse(report_json(run));
-  EXPECT_EQ(report["run"]["known_failures"]["entries"],
-            json::parse(
-                R"([{"at":"known.toml:1","cases":["memory.xpu/*"],"source":"seen","issue":"i/1","owner":"us",
+  EXPECT_EQ(
+      report["run"]["known_failures"]["entries"],
+      json::parse(
+          R"([{"location":"known.toml:1","cases":["memory.xpu/*"],"source":"seen","issue":"i/1","owner":"us",
                              "added":"2026-01-01","expires":"2026-02-28","days_left":28,"hits":1},
-                            {"at":"known.toml:9","cases":["x"],"source":"seen","issue":null,"owner":null,
+                            {"location":"known.toml:9","cases":["x"],"source":"seen","issue":null,"owner":null,
                              "added":null,"expires":"2026-01-30","days_left":-1,"hits":0}])"));
-  EXPECT_EQ(report["cases"][0]["known_failure_at"], "known.toml:1");
+  EXPECT_EQ(report["cases"][0]["known_failure_location"], "known.toml:1");
   EXPECT_EQ(run.cases[0].known_failure->owner, "us");
   EXPECT_EQ((*resolved_of({plan}).find("memory.xpu/A")).known_failure, nullptr);
 }

@@ -62,19 +62,19 @@ list_devices() { # FILE: their ids, drained ones too
 probe_devices() {
   local backend device run
   run=$(mktemp -d "$state/probe.XXXXXX")
-  printf '[run]\nsettle = "5s"\n' >"$run/proctor.toml"
+  printf '[run]\nmemory_wait = "5s"\n' >"$run/proctor.toml"
   for backend in cuda xpu; do
     grep -q "^$backend" "$1" || continue
-    "$proctor" run --backend "$backend" --each-device --prove-devices "${machine[@]}" \
+    "$proctor" run --backend "$backend" --each-device --probe-devices "${machine[@]}" \
       --config "$run/proctor.toml" --timeout 10s --lease-wait 1s --out "$run/$backend" -- true >"$run/$backend.log" 2>&1 || true
     sed -n 's/^warning//p' "$run/$backend.log" | say_lines "$backend:"
   done
   probed() { # STATE: the devices that were found in it
     { grep -hv 'no health probe can check it' "$run/"*/journal.jsonl 2>/dev/null || true; } |
-      sed -n "s/.*\"type\":\"device_health\",\"device\":\"\([^\"]*\)\",\"what\":\"\($1\)\".*/\1/p" | sort -u
+      sed -n "s/.*\"type\":\"device_health\",\"device\":\"\([^\"]*\)\",\"finding\":\"\($1\)\".*/\1/p" | sort -u
   }
   probed 'drained\|lost' >"$run/sick"
-  sick=$(wc -l <"$run/sick") well=$(probed 'l1_pass\|unknown' | comm -23 - "$run/sick" | wc -l)
+  sick=$(wc -l <"$run/sick") well=$(probed 'probe_passed\|unknown' | comm -23 - "$run/sick" | wc -l)
   for device in $(probed lost); do # nothing changes if it is drained already
     { "$proctor" devices drain "$device" --reason "runner hook: the device is lost" "${machine[@]}" 2>&1 || true; } |
       say_lines

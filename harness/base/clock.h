@@ -30,7 +30,7 @@ int days_between(Day from, Day to);
 std::optional<std::chrono::sys_seconds> parse_utc(std::string_view text);
 std::string utc_text(std::chrono::sys_seconds moment);
 Day day_of(std::chrono::sys_seconds moment);
-// What an option such as --at is given; now where it is not given.
+// What an option such as --as-of is given; now where it is not given.
 Result<std::chrono::sys_seconds> moment_of(const std::string& option, const std::optional<std::string>& text);
 
 }  // namespace proctor

@@ -15,7 +15,7 @@ namespace proctor {
 
 inline constexpr std::uint64_t kMostNamedFile = std::uint64_t{16} << 20;   // of configuration files and lists
 inline constexpr std::uint64_t kMostPlanFile = std::uint64_t{2048} << 20;  // 100,000 cases are about 100 MiB
-inline constexpr int kPlanFileVersion = 2;  // of the format that `run` and the gate read
+inline constexpr int kPlanFileVersion = 3;  // of the format that `run` and the gate read
 
 inline constexpr std::chrono::milliseconds kPipeWait{30'000};  // for all of a pipe
 

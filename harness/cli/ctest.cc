@@ -159,8 +159,8 @@ JoinRequest parts_of_run(const fs::path& run, std::vector<std::string> command_l
     const std::string refused = text_or_empty(run / place / kRefusedFile);
     const std::string why = refused.empty() ? part.error().message() : refused.substr(0, refused.find('\n'));
     const bool lost = refused.empty() || refused.ends_with(std::string("\n") + kRefusedByMachine + "\n");
-    request.warnings.push_back(
-        {lost ? WarningCode::kReportLost : WarningCode::kPartRefused, place + " has no results: " + why});
+    request.warnings.push_back({lost ? WarningCode::kReportNotWritten : WarningCode::kPartRefused,
+                                place + " has no results: " + why});
   }
   return request;
 }

@@ -298,7 +298,7 @@ Result<void> read_baseline(const std::string& place, GateInputs& inputs) {
                         .failed = {},
                         .no_past = why_no_past(older->run_id, older->started, inputs)};
   for (const CaseResult& result : older->cases) {
-    if (result.standing == Standing::kFailing) baseline.failed.insert(result.id);
+    if (result.result_class == ResultClass::kFailing) baseline.failed.insert(result.id);
   }
   inputs.baseline = std::move(baseline);
   return {};
@@ -351,7 +351,7 @@ Result<GateInputs> read_inputs(const GateOptions& options) {
   auto policy = read_policy(options.policy);
   if (!policy) return policy.error();
   inputs.policy = *std::move(policy);
-  const auto at = moment_of("--at", options.at);
+  const auto at = moment_of("--as-of", options.at);
   if (!at) return at.error();
   inputs.at = utc_text(*at);
   auto subject = parse_subject(options.subject);
@@ -372,12 +372,12 @@ Result<GateInputs> read_inputs(const GateOptions& options) {
   return inputs;
 }
 
-void print_weakenings(const GatePolicy& policy) {
-  for (const GateWeakening& weakening : policy.weakenings) {
-    std::printf("%s\n",
-                shown(in_one_line(fmt::format("weaker {}:{}: {} = {} (else: {})", policy.file, weakening.line,
-                                              weakening.key, weakening.value, weakening.strict)))
-                    .c_str());
+void print_relaxations(const GatePolicy& policy) {
+  for (const GateRelaxation& relaxation : policy.relaxations) {
+    std::printf("%s\n", shown(in_one_line(fmt::format("weaker {}:{}: {} = {} (else: {})", policy.file,
+                                                      relaxation.line, relaxation.key, relaxation.value,
+                                                      relaxation.strict)))
+                            .c_str());
   }
 }
 
@@ -402,7 +402,7 @@ std::vector<std::string> input_files(const GateOptions& options, const GateInput
 }
 
 void print_verdict(const GateInputs& inputs, const GateVerdict& verdict) {
-  print_weakenings(inputs.policy);
+  print_relaxations(inputs.policy);
   std::printf("%s", shown(gate_text(verdict)).c_str());
   for (const GateReport& report : inputs.reports) {
     if (!verdict.passed())
@@ -444,7 +444,7 @@ int check_policy(const std::string& file) {
   GateFiles files;
   if (auto read = read_named_files(files, inputs); !read) return refuse(read.error());
   if (auto read = read_locks(inputs); !read) return refuse(read.error());
-  print_weakenings(inputs.policy);
+  print_relaxations(inputs.policy);
   for (const GateCell& cell : inputs.policy.cells)
     std::printf(
         "%s\n",
@@ -481,7 +481,7 @@ void add_gate_command(CLI::App& app, Action& action) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   command
-      ->add_option("--at", options->at,
+      ->add_option("--as-of", options->at,
                    "Time of the verdict in UTC, for example 2026-11-23T12:00:00Z (default: now)")
       ->type_name("TIME");
   auto* baseline = command

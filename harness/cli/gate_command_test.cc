@@ -39,7 +39,7 @@ class GateCommand : public testing::Test {
     write_scene(scene_, path());
   }
   std::vector<std::string> words() const {
-    std::vector<std::string> all = {"--policy", "gate.toml", "--at", scene_.at};
+    std::vector<std::string> all = {"--policy", "gate.toml", "--as-of", scene_.at};
     for (const auto& [name, value] : scene_.subject) all.insert(all.end(), {"--subject", name + "=" + value});
     for (const SceneRun& run : scene_.runs) all.push_back(run.directory);
     return all;
@@ -114,15 +114,15 @@ TEST_F(GateCommand, RequiresReadablePolicyAndReport) {
 TEST_F(GateCommand, AcceptsRunDirectoryOrFileInside) {
   write(good_scene());
   for (const char* report : {"run", "run/", "run/report.json", "run/journal.jsonl", "run/junit.xml"}) {
-    const Ended done = gate({"--policy", "gate.toml", "--at", scene().at, report});
+    const Ended done = gate({"--policy", "gate.toml", "--as-of", scene().at, report});
     EXPECT_EQ(done.exit_code, 0) << report << done.out << done.err;
   }
   fs::create_directory_symlink("run", path() / "latest");
-  EXPECT_EQ(gate({"--policy", "gate.toml", "--at", scene().at, "latest"}).exit_code, 0);
+  EXPECT_EQ(gate({"--policy", "gate.toml", "--as-of", scene().at, "latest"}).exit_code, 0);
   fs::create_directory(path() / "lone");
   fs::copy_file(path() / "run/report.json", path() / "lone/report.json");
   for (const char* report : {"lone/report.json", "lone", "nowhere"}) {
-    const Ended done = gate({"--policy", "gate.toml", "--at", scene().at, report});
+    const Ended done = gate({"--policy", "gate.toml", "--as-of", scene().at, report});
     EXPECT_EQ(done.exit_code, 2) << report;
   }
   EXPECT_THAT(gate({"--policy", "gate.toml", "lone/report.json"}).err,
@@ -142,7 +142,7 @@ TEST_F(GateCommand, SignedJournalsMatchDigestFile) {
 TEST_F(GateCommand, RejectsInvalidTimeOrSubject) {
   write(good_scene());
   for (const char* at : {"yesterday", "2026-02-31T12:00:00Z", "2026-1-31", "2026-01-31T12:00:00"})
-    EXPECT_EQ(gate({"--policy", "gate.toml", "--at", at, "run"}).exit_code, 2) << at;
+    EXPECT_EQ(gate({"--policy", "gate.toml", "--as-of", at, "run"}).exit_code, 2) << at;
   EXPECT_EQ(gate({"--policy", "gate.toml", "--subject", "comit=1", "run"}).exit_code, 2);
   EXPECT_EQ(gate({"--policy", "gate.toml", "--subject", "dirty=false", "run"}).exit_code, 2);
 }
@@ -267,8 +267,8 @@ TEST_F(GateCommand, ChecksPolicyWithReferencedFiles) {
   EXPECT_THAT(stack.err, HasSubstr("Did you mean `xpu-rolling`?"));
 }
 
-// A plan that tries less is listed as a weakening.
-TEST_F(GateCommand, ReportsReducedPlanAsWeakening) {
+// A plan that tries less is listed as a relaxation.
+TEST_F(GateCommand, ReportsReducedPlanAsRelaxation) {
   write_file(path() / "gate.toml", "[[cell]]\nsuite = \"memory\"\nbackend = \"xpu\"\nplan = \"plan.json\"\n");
   const auto planned = [&](const std::vector<std::string>& more) {
     std::vector<std::string> argv = {"plan", "memory",   "--sim=xpu:2x1", "--filter=*Copy.HostTo*",
@@ -296,8 +296,9 @@ TEST_F(GateCommand, RunTextCannotBeginConsoleLine) {
   for (Json& record : run.records) {
     if (record.contains("case")) record["case"] = std::string(record["case"]) + evil;
   }
-  run.records.insert(run.records.end() - 1,
-                     Json::object({{"v", 1}, {"type", "warning"}, {"code", "report_lost"}, {"text", evil}}));
+  run.records.insert(
+      run.records.end() - 1,
+      Json::object({{"v", 2}, {"type", "warning"}, {"code", "report_not_written"}, {"text", evil}}));
   write_scene(scene(), path());
   const Ended red = judge({"--markdown", "gate.md"});
   EXPECT_EQ(red.exit_code, 1) << red.err;

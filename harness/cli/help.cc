@@ -385,7 +385,7 @@ const std::vector<CommandHelp>& commands() {
       {.command = "log",
        .examples = {{"Print the output of a case of the newest run", "proctor log 'gpu_tests/Copy.Small'"},
                     {"Follow the output of a running case, with times",
-                     "proctor log --follow --times 'gpu_tests/Copy.Small'"}}},
+                     "proctor log --follow --timestamps 'gpu_tests/Copy.Small'"}}},
       {.command = "explain",
        .examples = {{"Explain a cause that a report names", "proctor explain xid:79"},
                     {"Show what a built-in case checks", "proctor explain Copy.UnalignedCopyIsByteExact"}}},

@@ -86,7 +86,8 @@ void add_gather_evidence_command(CLI::App& app, Action& action) {
   command->add_option("--core", options->crash.core, "Path of the kept core")->needs(crashed);
   command->add_option("--scratch", options->crash.scratch, "Directory that is emptied after the case")
       ->needs(crashed);
-  command->add_option("--room", options->crash.room, "Bytes that the core may use there")->needs(crashed);
+  command->add_option("--max-core-bytes", options->crash.room, "Bytes that the core may use there")
+      ->needs(crashed);
   command->add_option("--device", options->request.devices, "A device of the case; repeatable")
       ->allow_extra_args(false);
   command->add_option("--kernel-line", options->request.kernel_lines, "A line of the kernel log; repeatable")

@@ -241,7 +241,8 @@ std::string failing_line(const HistoryAnswer& answer, const FailingCase& failing
   text += fmt::format(" · first failed in {}, {} · {}", short_name(since), age_text(since.started),
                       count_text(failing.runs, "run"));
   if (failing.passed) text += " · passed in " + short_name(answer.runs[*failing.passed]);
-  if (!since.moved.empty()) text += " · the driver stack changed then: " + to_string(since.moved);
+  if (!since.stack_changes.empty())
+    text += " · the driver stack changed then: " + to_string(since.stack_changes);
   if (failing.last.run + 1 != answer.runs.size())
     text += " · last seen in " + short_name(answer.runs[failing.last.run]);
   return text;
@@ -287,7 +288,7 @@ void show_flaky(const HistoryAnswer& answer) {
   for (const FlakyCase& flaky : answer.flaky) {
     const Flakiness& of = flaky.flakiness;
     say(fmt::format("  {:4.1f} % of {} runs ({:.1f} % to {:.1f} %)  {}  ({})",
-                    100.0 * of.disagreeing / of.runs, of.runs, 100 * of.low, 100 * of.high, flaky.id,
+                    100.0 * of.inconsistent_runs / of.runs, of.runs, 100 * of.low, 100 * of.high, flaky.id,
                     to_string(flaky.variant)));
   }
 }
@@ -298,7 +299,7 @@ void show_outcomes(const HistoryAnswer& answer) {
     say(fmt::format("{}  ({})", one.id, to_string(one.variant)));
     for (const SeenOutcome& outcome : one.outcomes) {
       say(fmt::format("  {}  {}", run_text(answer.runs[outcome.run]), outcome_text(outcome)));
-      if (const auto& moved = answer.runs[outcome.run].moved; !moved.empty())
+      if (const auto& moved = answer.runs[outcome.run].stack_changes; !moved.empty())
         say("    the driver stack changed in it: " + to_string(moved));
     }
   }

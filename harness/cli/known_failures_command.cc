@@ -115,7 +115,7 @@ int print_text(const std::string& text, int code) {
 }
 
 int check_list(const ListCheckOptions& options) {
-  const auto at = moment_of("--at", options.at);
+  const auto at = moment_of("--as-of", options.at);
   if (!at) return fail(at.error());
   const auto list = load_known_failures(options.file);
   if (!list) return fail(list.error());
@@ -149,7 +149,7 @@ int check_list(const ListCheckOptions& options) {
 }
 
 int suggest_entries(SuggestOptions options) {
-  const auto at = moment_of("--at", options.at);
+  const auto at = moment_of("--as-of", options.at);
   if (!at) return fail(at.error());
   options.request.added = day_of(*at);
   for (const auto& [name, value] :
@@ -178,7 +178,7 @@ void add_known_failures_command(CLI::App& gate, Action& action) {
       ->type_name("FILE")
       ->required();
   judge
-      ->add_option("--at", checked->at,
+      ->add_option("--as-of", checked->at,
                    "Time that counts as now, in UTC: 2026-11-23T12:00:00Z or a day (default: now)")
       ->type_name("TIME");
   judge->add_option("--plan", checked->plan, "Plan whose cases the entries must match")->type_name("FILE");
@@ -204,7 +204,7 @@ void add_known_failures_command(CLI::App& gate, Action& action) {
       ->type_name("N")
       ->check(from_to(1, kLongestKnownDays));
   write
-      ->add_option("--at", wanted->at,
+      ->add_option("--as-of", wanted->at,
                    "Time that counts as now, in UTC: 2026-11-23T12:00:00Z or a day (default: now)")
       ->type_name("TIME");
   write->callback([wanted, &action] { action = [wanted] { return suggest_entries(*wanted); }; });

@@ -119,7 +119,7 @@ TEST(SuggestKnownFailures, NotesEntryThatCheckWouldReject) {
 
 TEST(SuggestKnownFailures, NotesNotrunAndXpassCases) {
   const auto found =
-      suggested({{"A", {Outcome::kNotrun, Reason::kBudget}}, {"B", {Outcome::kXpass, ""}}, {"C", kPass}});
+      suggested({{"A", {Outcome::kNotrun, Reason::kRunLimit}}, {"B", {Outcome::kXpass, ""}}, {"C", kPass}});
   EXPECT_EQ(found.toml, "");
   EXPECT_THAT(found.notes, ElementsAre("1 case passed, although a list expects a failure: remove the entry",
                                        "1 case not run, without a known result"));

@@ -50,7 +50,7 @@ nlohmann::json to_json(const Plan& plan) {
                      {"severity", test.severity.text()}});
     if (const std::string& group = test.policy.concurrency_group; !group.empty())
       cases.back()["group"] = {{"name", group}, {"max", plan.concurrency_groups.at(group)}};
-    if (test.written_off) cases.back()["written_off"] = to_members(*test.written_off);
+    if (test.config_skip) cases.back()["config_skip"] = to_members(*test.config_skip);
   }
   return {{"schema_version", 1}, {"plan_digest", plan_digest(plan)}, {"cases", std::move(cases)}};
 }

@@ -95,7 +95,7 @@ Result<RunResults> load_run_results(const std::string& place,
   if (!directory) return directory.error();
   const auto run = load_run(*directory);
   if (!run) return run.error();
-  if (run->warned_of(WarningCode::kJournalSecondPlan)) {
+  if (run->warned_of(WarningCode::kJournalDuplicatePlan)) {
     return Error::refused("The journal of " + place + " contains more than one plan",
                           "Use `proctor report merge` to merge several runs into one.");
   }

@@ -32,7 +32,7 @@ struct LogOptions : CaseOfRun {
   int repeat = 0;  // 0: any
   std::optional<int> rank;
   bool follow = false;
-  bool times = false;
+  bool timestamps = false;
 };
 
 Result<const Attempt*> find_attempt(const ResolvedCase& test, const LogOptions& options) {
@@ -52,7 +52,7 @@ Result<const Attempt*> find_attempt(const ResolvedCase& test, const LogOptions& 
 }
 
 bool had_the_terminal(const ResolvedRun& run) {
-  return std::ranges::any_of(run.plan.narrowed.options, [](const NarrowingOption& option) {
+  return std::ranges::any_of(run.plan.restrictions.options, [](const NarrowingOption& option) {
     return option.option == "--no-capture" || option.option == "--debugger";
   });
 }
@@ -77,7 +77,7 @@ std::size_t settled(const std::string& text) {
 }
 
 // Writes what is new in the file from `offset` on; false: it cannot be read. `last`: nothing more will come.
-bool show_more(int fd, bool times, bool last, LogReader& reader, off_t& offset) {
+bool show_more(int fd, bool timestamps, bool last, LogReader& reader, off_t& offset) {
   std::string block(256 * 1024, '\0');
   for (;;) {
     const ssize_t got = ::pread(fd, block.data(), block.size(), offset);
@@ -112,7 +112,7 @@ bool is_over(const LogOptions& options, const std::string& case_id, const std::s
 }
 
 int say_nothing(const ResolvedCase& test, const Attempt& attempt) {
-  if (attempt.end && (attempt.end->output.lost || attempt.end->output.bytes > 0))
+  if (attempt.end && (attempt.end->output.write_failed || attempt.end->output.bytes > 0))
     return fail(Error::system("show the log of " + test.planned.id + ": it was lost", ENOENT));
   std::fprintf(stderr, "proctor: %s printed nothing\n", shown(test.planned.id).c_str());
   return kExitGreen;
@@ -144,7 +144,7 @@ int show_log(LogOptions options) {
       if (!opened && opened.error().sys_errno != ENOENT) return fail(opened.error());
       if (opened) fd = *std::move(opened);
     }
-    if (fd && !show_more(fd.get(), options.times, over, reader, offset))
+    if (fd && !show_more(fd.get(), options.timestamps, over, reader, offset))
       return fail(Error::system("read " + path, errno));
     std::fflush(stdout);
     if (over) break;
@@ -169,7 +169,7 @@ void add_log_command(CLI::App& app, Action& action) {
       ->type_name("N");
   command->add_option("--rank", options->rank, "Rank, if the case has several processes")->type_name("N");
   command->add_flag("--follow,-f", options->follow, "Print new output until the attempt ends");
-  command->add_flag("--times,-t", options->times, "Print the time and the stream before each line");
+  command->add_flag("--timestamps,-t", options->timestamps, "Print the time and the stream before each line");
   command->callback([options, &action] { action = [options] { return show_log(*options); }; });
 }
 

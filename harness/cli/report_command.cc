@@ -174,7 +174,8 @@ void add_report_render(CLI::App& report, Action& action) {
       "page: one HTML page of several runs, or of one with its past. Links to logs are relative to it. The "
       "page of one run without its past is that of html.\n"
       "github: appends the job summary to the file in GITHUB_STEP_SUMMARY, and outputs to the file in "
-      "GITHUB_OUTPUT, if these are set. The outputs are `verdict` (passed, failed, machine_failed, incomplete or "
+      "GITHUB_OUTPUT, if these are set. The outputs are `verdict` (passed, failed, machine_failed, "
+      "incomplete or "
       "interrupted), `exit-code`, `retry` (true on 75), numbers of cases (`total`, `passed`, `failed`, "
       "`skipped`, `flaky`), `report` (RUN_DIR), `junit` and `page` (paths). Prints annotations if "
       "GITHUB_ACTIONS=true.");

@@ -42,7 +42,7 @@ struct RerunOptions {
   bool failed = false;
   bool each_device = false;
   bool any_device = false;
-  bool anyway = false;
+  bool force = false;
   bool dry_run = false;
   std::optional<std::string> bisect{};
   std::vector<std::string> cases;
@@ -91,7 +91,7 @@ void add_option(std::vector<std::string>& words, const std::vector<std::string>&
 // What has no dry run is only printed. A run that insists on its cards has none, since it has to look for them.
 bool has_dry_run(const RerunCommand& command, bool is_exec) {
   const auto end = std::find(command.words.begin(), command.words.end(), "--");
-  return !is_exec && std::find(command.words.begin(), end, "--require-cards") == end;
+  return !is_exec && std::find(command.words.begin(), end, "--require-card-per-rank") == end;
 }
 
 // What is asked for replaces what the run had.
@@ -170,10 +170,10 @@ Error become(const RerunCommand& command) {
 
 Result<void> check_same(const RerunOptions& options, const ResolvedRun& run,
                         const std::vector<std::string>& ids, const RerunCommand& command) {
-  if (options.anyway) return {};
+  if (options.force) return {};
   if (const auto changes = changes_since(run, ids); !changes.empty()) {
     return Error::refused("The run cannot be repeated, because this changed: " + joined(changes, "; "),
-                          "Use `proctor rerun --anyway` to run the current files.");
+                          "Use `proctor rerun --force` to run the current files.");
   }
   return check_same_devices(run, command);
 }
@@ -296,7 +296,7 @@ Result<RerunCommand> resume_command(const std::string& run_dir, const ResolvedRu
   add_option(command.words, {"--remaining-of", directory.lexically_normal().string()});
   if (const auto changes = changes_since(run, {}); !changes.empty())
     return Error::refused("The run cannot be resumed, because this changed: " + joined(changes, "; "),
-                          "Use `proctor rerun --anyway` to run all of it again.");
+                          "Use `proctor rerun --force` to run all of it again.");
   return command;
 }
 
@@ -376,7 +376,7 @@ void add_rerun_command(CLI::App& app, Action& action) {
   command->add_flag("--each-device", options->each_device,
                     "Run every case on every device, and compare them in a table");
   command->add_flag("--any-device", options->any_device, "Use any device, not the one that each case had");
-  command->add_flag("--anyway", options->anyway,
+  command->add_flag("--force", options->force,
                     "Rerun even if a program, the configuration or a device has changed");
   command->add_option("--out", options->out, "Run directory of the new run, new or empty")->type_name("DIR");
   command->add_flag("--dry-run", options->dry_run, "Print the plan, or the command line, and start nothing");

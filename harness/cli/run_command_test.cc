@@ -240,7 +240,7 @@ TEST_F(Run, DeadlineStopsRunningAndPendingCases) {
   write_commands({{"a", "exec sleep 1000"}, {"b", "true"}});
   const Ended ended = run({"--jobs", "1", "--deadline", "300ms"});
   EXPECT_EQ(ended.exit_code, 3) << ended.out << ended.err;
-  for (const auto& [id, outcome] : outcomes()) EXPECT_EQ(outcome, "notrun(budget)") << id;
+  for (const auto& [id, outcome] : outcomes()) EXPECT_EQ(outcome, "notrun(run_limit)") << id;
 }
 
 TEST_F(Run, KnownFailureIsExpectedUntilFixed) {
@@ -275,7 +275,7 @@ TEST_F(Run, ContinuesWithFullStdout) {
   const Ended ended = run({"--", "/bin/true"}, {.stdout_fd = full.get()});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_THAT(ended.err, HasSubstr("No space left on device"));
-  EXPECT_THAT(read("out/report.json"), HasSubstr("stdout_lost"));
+  EXPECT_THAT(read("out/report.json"), HasSubstr("stdout_not_written"));
 }
 
 TEST_F(Run, ExitsBySignalAfterWritingReports) {

@@ -50,7 +50,7 @@ class RandomRun {
     plan.devices = {{std::string(kFirst), "xpu", "Card", false},
                     {std::string(kSecond), "xpu", "Card", false}};
     plan.flaky_passes = dice(2) == 0;
-    plan.flaky_budget = 5;
+    plan.max_flaky_percent = 5;
     plan.rules.each_device = dice(8) == 0;
     events = {plan};
     const std::size_t cases = 1 + dice(40);
@@ -70,7 +70,7 @@ class RandomRun {
     }
     std::get<RunPlanned>(events.front()).cases = all;
     if (stops_at < cases) events.push_back(StopRequested{.signal = 0, .reason = StopCause::kFailFast});
-    if (dice(5) == 0) events.push_back(Warning{WarningCode::kReportLost, "a report is lost"});
+    if (dice(5) == 0) events.push_back(Warning{WarningCode::kReportNotWritten, "a report is lost"});
     if (dice(6) > 0) events.push_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
     expected.planned = static_cast<int>(cases);
   }
@@ -146,7 +146,7 @@ class RandomRun {
                                                    {Outcome::kSkip, Reason::kDisabled},
                                                    {Outcome::kXfail, ""},
                                                    {Outcome::kXpass, ""},
-                                                   {Outcome::kNotrun, Reason::kBudget}};
+                                                   {Outcome::kNotrun, Reason::kRunLimit}};
     const Verdict pass{Outcome::kPass, ""};
     const Verdict fail{Outcome::kFail, ""};
     Verdict verdict = kVerdicts[dice(kVerdicts.size())];
@@ -326,7 +326,7 @@ Sums of_gate(const TempDir& directory, const GateSums& expected) {
   const TempDir place("/dev/shm");  // the gate writes nothing to a run directory
   write_file(place / "policy.toml", policy);
   const std::string command = fmt::format(
-      "{0}/proctor gate --policy {1}/policy.toml --at 2026-02-01T00:00:00Z --json {1}/gate.json {2} "
+      "{0}/proctor gate --policy {1}/policy.toml --as-of 2026-02-01T00:00:00Z --json {1}/gate.json {2} "
       ">{1}/gate.txt 2>&1",
       PROCTOR_BIN_DIR, place.string(), directory.string());
   EXPECT_NE(std::system(command.c_str()), -1);

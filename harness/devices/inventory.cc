@@ -288,10 +288,10 @@ Result<Inventory> parse_probe(Backend backend, std::string_view text) {
     Inventory inventory;
     inventory.problem = document.value("problem", "");
     inventory.detail = document.value("detail", "");
-    inventory.stand_in = document.value("stand_in", "");
+    inventory.simulated_driver = document.value("simulated_driver", "");
     backend == Backend::kCuda ? parse_cuda(document, inventory) : parse_xpu(document, inventory);
-    if (inventory.driver_file.empty()) inventory.driver_file = inventory.stand_in;
-    for (Device& device : inventory.devices) device.simulated = !inventory.stand_in.empty();
+    if (inventory.driver_file.empty()) inventory.driver_file = inventory.simulated_driver;
+    for (Device& device : inventory.devices) device.simulated = !inventory.simulated_driver.empty();
     return inventory;
   } catch (const json::exception& error) {
     return Error::internal(fmt::format("read the probe's answer: {}", error.what()));

@@ -39,7 +39,7 @@ struct Inventory {
   int cuda_runtime = 0;
   int cuda_driver = 0;
   // The simulator that was loaded in place of a driver; "": none. With one, all devices are simulated.
-  std::string stand_in;
+  std::string simulated_driver;
   // The driver library, or simulator, that the probe loaded; "": none, or not known.
   std::string driver_file;
   // Level Zero entry points newer than 1.0 that this loader lacks: checks that need them are skipped.

@@ -53,9 +53,9 @@ TEST(ParseXpuProbe, StackPrefersReleaseNameOverNumber) {
 TEST(ParseXpuProbe, ReplacementDriverMarksDevicesAsSimulated) {
   auto document = nlohmann::json::parse(kTwoCards);
   EXPECT_FALSE(parse_probe(Backend::kXpu, document.dump())->devices[0].simulated);
-  document["stand_in"] = "/opt/libproctor_ze_sim.so";
+  document["simulated_driver"] = "/opt/libproctor_ze_sim.so";
   const auto inventory = parse_probe(Backend::kXpu, document.dump());
-  EXPECT_EQ(inventory->stand_in, "/opt/libproctor_ze_sim.so");
+  EXPECT_EQ(inventory->simulated_driver, "/opt/libproctor_ze_sim.so");
   document["drivers"][0]["library"] = "";
   EXPECT_EQ(parse_probe(Backend::kXpu, document.dump())->driver_file, "/opt/libproctor_ze_sim.so");
   for (const Device& device : inventory->devices) EXPECT_TRUE(device.simulated);

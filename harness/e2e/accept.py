@@ -171,7 +171,7 @@ def a_device_that_a_run_drained_is_tested_and_undrained(sandbox):
     """What the run advises works: the device is drained, and is tested all the same."""
     machine = ["--sim", f"cuda:2,state={sandbox.path}/machine"]
     ran = sandbox.proctor("run", *machine, "--out", sandbox.out(), "--gpus", "1", "--backend", "cuda", "--each-device",
-                          "--prove-devices", "--", "/bin/true",
+                          "--probe-devices", "--", "/bin/true",
                           env={**sandbox.env, "PROCTOR_SIM_FAULTS": "kernel.skip:dev=1"})
     check(ran.returncode == 75 and "GPU cuda-sim:1 is unhealthy" in ran.stdout, ran.stdout, ran.stderr)
     check("test the device: proctor accept --devices cuda-sim:1 " in ran.stdout, ran.stdout)
@@ -252,7 +252,7 @@ def a_budget_has_room_for_what_is_required(sandbox):
         check(done.returncode == 2 and document is None, done.returncode, done.stdout)
         check(f"--budget {budget} is too small" in done.stdout and "--budget 189s." in done.stdout, done.stdout)
     done, document = accept(sandbox, "--level", 1, "--sim", "cuda:1", "--budget", "9s")
-    check(document["left_out"] == ["inventory"] and done.returncode == 0, document["left_out"], done.stdout)
+    check(document["omitted_steps"] == ["inventory"] and done.returncode == 0, document["omitted_steps"], done.stdout)
 
 
 # ---- --full accept ----

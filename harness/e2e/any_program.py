@@ -191,7 +191,7 @@ def forbidden_leaks(sandbox):
                            "plan_sample_catch2/leaks", "--out", sandbox.out(), "--", shared)
     cases = {case["id"].partition("/")[2]: case for case in report(sandbox.last_out())["cases"]}
     check({name: case["outcome"] for name, case in cases.items()} == {"passes": "pass", "leaks": "fail"}, cases)
-    check(cases["leaks"]["attempts"][0]["termination"]["left_by"] == [f"plan_sample_catch2/{name}" for name in cases], cases)
+    check(cases["leaks"]["attempts"][0]["termination"]["leaked_by"] == [f"plan_sample_catch2/{name}" for name in cases], cases)
 
 
 def live_output(sandbox):

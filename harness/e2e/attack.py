@@ -70,7 +70,7 @@ def who_ended_it(out):
         faults.append(f"the guard: {lost!r}, marks {case['marks']}, warnings {warned}")
     if lost and not any(case["id"] in warning["text"] and lost in warning["text"] for warning in warned):
         faults.append(f"no warning names the case and says why: {warned}")
-    if termination["unreapable"]:
+    if termination["unkillable"]:
         return "said", faults
     return ("runner" if lost else "guard"), faults
 

@@ -58,7 +58,7 @@ COMMAND_LINES = [
     ("mask backend", ["explain", "mask", "xpo", "0"], ["xpo", "xpu"]),
     ("word about known failures", ["gate", "known-failures", "chek", "a.toml"], ["chek", "check"]),
     ("known failures", ["gate", "known-failures", "check", "missing.toml"], ["missing.toml"]),
-    ("moment", ["gate", "known-failures", "check", "a.toml", "--at", "today"], ["--at", "today", "2026-11-23T12:00:00Z"]),
+    ("moment", ["gate", "known-failures", "check", "a.toml", "--as-of", "today"], ["--as-of", "today", "2026-11-23T12:00:00Z"]),
     ("most known failures", ["gate", "known-failures", "check", "a.toml", "--max=-1"], ["--max", "-1"]),
     ("option of known failures", ["gate", "known-failures", "check", "a.toml", "--plann", "p.json"], ["--plann", "--plan"]),
     ("run of a suggestion", ["gate", "known-failures", "suggest", "no-such-run", "--owner", "a", "--issue", "b"], ["no-such-run"]),

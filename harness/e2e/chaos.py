@@ -95,7 +95,7 @@ class Seat:
         os.chown(self.path, self.user, self.user)
         self.suites = self.mix(dice, machine, sickness)
         harness.write_config(self.path / "chaos.toml", self.suites,
-                             {"timeout": "2s", "grace": "200ms"}, {"settle": "1s"})
+                             {"timeout": "2s", "grace": "200ms"}, {"memory_wait": "1s"})
         self.words = [harness.BIN / "proctor", "run", "--config", self.path / "chaos.toml", "--sim",
                       f"xpu:{CARDS}x1,state={machine.state}", "--jobs", dice.choice((2, 3, 4)), "--lease-wait", "2m",
                       "--out", self.out]

@@ -85,7 +85,7 @@ def what_nobody_knows_is_not_green(sandbox):
     killed = sandbox.path / "killed"
     killed.mkdir()
     whole = (after / "journal.jsonl").read_text()
-    (killed / "journal.jsonl").write_text(whole[:whole.index('{"v":1,"type":"run_ended"')])
+    (killed / "journal.jsonl").write_text(whole[:whole.index('{"v":2,"type":"run_ended"')])
     text = diff(sandbox, before, killed, "--markdown", sandbox.path / "diff.md")
     check("\nB is incomplete: its runner was killed" in text, text)
     check("is incomplete: its runner was killed" in (sandbox.path / "diff.md").read_text(), "the Markdown does not say it")
@@ -141,7 +141,7 @@ def bad_runs_are_refused_by_name(sandbox):
     text = (after / "journal.jsonl").read_text()
     bad = sandbox.path / "broken"
     bad.mkdir()
-    for journal, words in ((text.replace('"v":1', '"v":2', 1), "version 2"), (text + text.splitlines()[0] + "\n", "more than one plan"),
+    for journal, words in ((text.replace('"v":2', '"v":1', 1), "version 1"), (text.replace('"v":2', '"v":3', 1), "version 3"), (text + text.splitlines()[0] + "\n", "more than one plan"),
                            ("", "no plan"), ("\x00" * 4096, "no plan"), ('{"v":1}\n' * 10, "no plan")):
         (bad / "journal.jsonl").write_text(journal)
         message = diff(sandbox, before, bad, code=2)

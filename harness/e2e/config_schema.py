@@ -23,10 +23,10 @@ LIMITS = {"timeout": DURATIONS, "grace": DURATIONS, "stall": DURATIONS, "startup
           "retries": ("0", "100", "101", "-1", "1.5", '"1"'), "leaks": ('"warn"', '"fail"', '"fial"', "true")}
 VALUES = {  # table: {key: values}; each value is written into a file of its own
     "": {"min_version": ('"0.1"', "0.1", '"new"', '""')},
-    "run": {"breaker": ("0", "5", "1000001", '"5"'), "foreign": ('"wait"', '"other"', '"never"'), "reset": ('"never"', '"unhealthy"', '"yes"'),
+    "run": {"max_machine_failures": ("0", "5", "1000001", '"5"'), "device_in_use": ('"wait"', '"other"', '"never"'), "reset": ('"never"', '"unhealthy"', '"yes"'),
             "flaky": ('"fail"', '"pass:0%"', '"pass:100%"', '"pass:101%"', '"pass:1.5%"', '"pass"', '"no"', "1"),
             "telemetry": ("0", "100", "101"), "unknown": ("1",),
-            "keep": ("0", "50", "-1", '"5"'), "order": ('"planned"', '"random"'), "settle": DURATIONS, "stack_root": ('"/"', '""', "1"),
+            "keep": ("0", "50", "-1", '"5"'), "order": ('"planned"', '"random"'), "memory_wait": DURATIONS, "stack_root": ('"/"', '""', "1"),
             "state_dir": ('"leases"', '""')},
     "defaults": {**{key: LIMITS[key] for key in ("retries", "leaks", "stall")}, "env": ('{A = "1"}', "{A = 1}", '{PROCTOR_CASE = "x"}'),
                  "gtest": ('{timeout = "1s"}', "{timeout = 1}", '{env = {A = "1"}}', '"x"'), "gtst": ('{timeout = "1s"}',)},

@@ -51,7 +51,7 @@ CONSOLES = {
     "quiet": (0, ["run", "-q", "-j1"]),
     "all-output": (0, ["run", "passes", "--show-output", "all", "--durations", "1"]),
     "no-output": (0, ["run", "fails", "--show-output", "none"]),
-    "log": (0, ["log", "fails.sh", "--times"]),
+    "log": (0, ["log", "fails.sh", "--timestamps"]),
     "long-output": (0, ["run", "--", "./long.sh"]),
     "alike": (0, ["run", "-j1", "--config", "many.toml"]),
     "flaky": (0, ["run", "--retries", "1", "--", "./flaky.sh"]),

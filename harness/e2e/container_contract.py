@@ -224,7 +224,7 @@ def a_driver_that_says_nothing(sandbox):
         done, out = run(sandbox, root, command, sim=f"xpu:1x1,state={sandbox.path}/machine", backend="xpu",
                         cgroup=cgroup, program=programs / "proctor")
         check_said(done, out, "device-rules", "recreate the container with --device /dev/dri")
-        facts = [entry["what"] for entry in report(out)["health"]]
+        facts = [entry["finding"] for entry in report(out)["health"]]
         check("lost" in facts and "drained" not in facts, facts)
 
 

@@ -291,7 +291,7 @@ def shared_memory(sandbox):
         out = sandbox.out()
         sandbox.proctor("run", "--timeout", "500ms", "--grace", "100ms", "--out", out, "--", "sh", "-c",
                         f"echo x >{name}; echo y >>{name}-held; sleep 60")
-        warned = [warning["text"] for warning in of_type(records(out), "warning") if warning["code"] == "scratch_left"]
+        warned = [warning["text"] for warning in of_type(records(out), "warning") if warning["code"] == "scratch_not_removed"]
         check(len(warned) == 1 and f"rm {name}" in warned[0] and "-held" not in warned[0], warned)
         out = sandbox.out()
         sandbox.proctor("run", "--out", out, "--", "sh", "-c", f"echo x >{name}")
@@ -301,13 +301,13 @@ def shared_memory(sandbox):
 STUCK = {"timeout": "2s", "grace": "300ms"}
 
 
-def check_stuck(layer, done, out, unreapable):
+def check_stuck(layer, done, out, unkillable):
     """The run went on, and says what became of who was stuck; its evidence was not held up either."""
     cases = {case["suite"]: case for case in report(out)["cases"]}
     attempt = cases["stuck"]["attempts"][-1]
     check(cases["stuck"]["outcome"] == "timeout", layer, cases["stuck"]["outcome"], cases["stuck"]["reason"])
-    check(attempt["termination"]["unreapable"] == unreapable, layer, attempt["termination"])
-    check(any("[misbehaving]" in stray["command"] for stray in attempt["termination"]["leaked_processes"]) or not unreapable,
+    check(attempt["termination"]["unkillable"] == unkillable, layer, attempt["termination"])
+    check(any("[misbehaving]" in stray["command"] for stray in attempt["termination"]["leaked_processes"]) or not unkillable,
           layer, "it is not named:", attempt["termination"])
     evidence = "".join(path.read_text() for path in (out / "evidence").rglob("*") if path.is_file())
     check("holds the lock of its address space" in evidence, layer, "the evidence does not say it:", evidence)
@@ -337,7 +337,7 @@ def stuck_in_mmap(sandbox):
         config, token = stuck_config(sandbox)
         out = sandbox.out()
         done = sandbox.proctor("run", "--config", config, "--containment", layer, "--jobs", 1, "--out", out, timeout=90)
-        check_stuck(layer, done, out, unreapable=False)
+        check_stuck(layer, done, out, unkillable=False)
         check(not survivors(token), layer, survivors(token))
 
 
@@ -365,7 +365,7 @@ def stuck_for_ever(sandbox):
         runs = [(layer, *start_stuck(sandbox, layer, ends)) for layer in LAYERS if not sandbox.why_not(layer)]
         for layer, out, run in runs:
             errors = sandbox.finish(run, 120)
-            check_stuck(layer, subprocess.CompletedProcess([], run.returncode, "", errors), out, unreapable=True)
+            check_stuck(layer, subprocess.CompletedProcess([], run.returncode, "", errors), out, unkillable=True)
             check((out / "run.json").exists(), layer, "the record of the run is gone")
             again = sandbox.proctor("finish", out, "--limit", "2s")
             check(again.returncode == 75, layer, "finish calls it clean:", again.stdout, again.stderr)

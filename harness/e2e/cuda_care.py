@@ -29,7 +29,7 @@ def run(sandbox, suites, *arguments, faults=None):
 
 
 def found(document, what):
-    return [entry for entry in document["health"] if entry["what"] == what]
+    return [entry for entry in document["health"] if entry["finding"] == what]
 
 
 def outcomes(document):
@@ -53,7 +53,7 @@ def sick_card(sandbox):
     check(done.returncode == 1 and outcomes(document) == ["crash", "pass", "pass"], done.stdout, done.stderr)
     drained = found(document, "drained")
     check(len(drained) == 1 and drained[0]["device"] == "cuda-sim:0", document["health"])
-    check("expected" in found(document, "l1_fail")[0]["evidence"], document["health"])
+    check("expected" in found(document, "probe_failed")[0]["evidence"], document["health"])
     devices = [[attempt["devices"] for attempt in case["attempts"]] for case in document["cases"]]
     check(devices == [[["cuda-sim:0"], ["cuda-sim:1"]], [["cuda-sim:1"]], [["cuda-sim:1"]]], devices)
     print("ok", drained[0]["evidence"])
@@ -76,7 +76,7 @@ def healthy_card(sandbox):
     """After a crash a good card passes its examination and gets the next case."""
     done, document = run(sandbox, {"crash": crash(), "next": cuda("/bin/true")}, "--sim", "cuda:1")
     check(done.returncode == 1 and outcomes(document) == ["crash", "pass"], done.stdout, done.stderr)
-    check([entry["what"] for entry in document["health"]] == ["l1_pass"], document["health"])
+    check([entry["finding"] for entry in document["health"]] == ["probe_passed"], document["health"])
     print("ok a healthy card goes on")
 
 
@@ -94,14 +94,14 @@ def foreign_holder(sandbox):
         env=env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     try:
         wait_until(lambda: answers.exists() and answers.read_text().endswith("\n"), 30, "the holder")
-        sandbox.run_keys(foreign="fail")
+        sandbox.run_keys(device_in_use="fail")
         done, document = run(sandbox, suites, "--sim", f"cuda:1,state={state}")
     finally:
         holder.stdin.close()
         holder.wait(timeout=30)
     check(done.returncode == 75, done.returncode, done.stdout, done.stderr)
-    check(document["cases"][0]["reason"] == "foreign_holder", document["cases"][0])
-    entry = found(document, "foreign_holder")[0]
+    check(document["cases"][0]["reason"] == "device_in_use", document["cases"][0])
+    entry = found(document, "in_use")[0]
     check(f"pid {holder.pid} " in entry["evidence"] and "memory_cuda" in entry["evidence"], entry)
     check(entry["bytes"] >= HELD, entry)
     print("ok", entry["evidence"])

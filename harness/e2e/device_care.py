@@ -46,7 +46,7 @@ def late(sandbox, us=LATE_US):
     check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
     waited = warnings(document, "device_waited")
     check(len(waited) == 1 and "after leaver/" in waited[0], "what the report says of the wait:", document["warnings"])
-    event = [entry for entry in document["health"] if entry["what"] == "waited"]
+    event = [entry for entry in document["health"] if entry["finding"] == "waited"]
     # The simulator counts from when somebody first notices that the process has ended: before or at the first look.
     check(len(event) == 1 and event[0]["wait_ms"] * 1000 >= us / 2, "how long it was:", document["health"])
     journal = records(sandbox.last_out())
@@ -70,7 +70,7 @@ def hung(sandbox):
     check(ended == ["timeout"] + ["pass"] * 3, ended)
     case = document["cases"][0]
     check(len(case["attempts"]) == 2 and "well before it" in case["note"], case["attempts"], case["note"])
-    drained = [entry["evidence"] for entry in document["health"] if entry["what"] == "drained"]
+    drained = [entry["evidence"] for entry in document["health"] if entry["finding"] == "drained"]
     check(len(drained) == 2 and all("did not finish within 10s" in words for words in drained), document["health"])
     print("ok", case["note"])
 
@@ -78,10 +78,10 @@ def hung(sandbox):
 def leaking(sandbox):
     """A card whose memory does not come back gets no more cases; the others go on."""
     suites = {"leaver": leaver(), **{f"next{i}": copy() for i in range(4)}}
-    sandbox.run_keys(settle="300ms")
+    sandbox.run_keys(memory_wait="300ms")
     done, document = run(sandbox, suites, "--sim", "xpu:2x1")
     check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
-    check(len(warnings(document, "device_not_back")) == 1, document["warnings"])
+    check(len(warnings(document, "device_memory_missing")) == 1, document["warnings"])
     devices = {case["id"].split("/")[0]: case["attempts"][-1]["devices"] for case in document["cases"]}
     sick = devices["leaver"]
     # The case that ran beside it had the other card; of the rest none gets the sick one.
@@ -106,7 +106,7 @@ def lost(sandbox):
     after = starts[[name for name, _ in starts].index(f"case{SICK:03}") + 1:]
     check(all(card != sick for _, card in after), "cases on the lost card:", after)
     check(len({tuple(card) for _, card in after}) == CARDS - 1, "not all of the other cards were used:", after)
-    check(sum(entry["what"] == "drained" for entry in document["health"]) == 1, document["health"])
+    check(sum(entry["finding"] == "drained" for entry in document["health"]) == 1, document["health"])
     print(f"ok one of {CARDS} cards lost: 1 device_lost, {CASES - 1} pass on the others")
 
 

@@ -83,8 +83,8 @@ def passing(sandbox):
         device = cases[name]["attempts"][0]["devices"][0]
         mine = [text for text in told if f" at {cases[name]['id']}: " in text]
         check(len(mine) == 1 and mine[0].startswith(device) and f"({rule})" in mine[0], name, told)
-        about = [entry["what"] for entry in health if entry["case"] == cases[name]["id"]]
-        check(about == (["kernel_log", "l1_pass"] if by_machine else []), name, health)
+        about = [entry["finding"] for entry in health if entry["case"] == cases[name]["id"]]
+        check(about == (["kernel_log", "probe_passed"] if by_machine else []), name, health)
         check(mine[0].split(" at ")[1][:40] in done.stdout + done.stderr, "the console:", name, done.stdout, done.stderr)
     check(len(told) == len(LINES), "a line of another device, or none:", told)
     check("the kernel logged an error of it" in done.stdout and "every case passed, but a device is suspect" in done.stdout, done.stdout)

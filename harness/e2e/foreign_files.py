@@ -185,7 +185,7 @@ def a_mount_is_not_emptied(sandbox):
                                   capture_output=True, text=True, timeout=120)
             check((dear / "data").exists() and (dear / "1" / "data").exists(), where, "DATA LOSS", done.stdout, done.stderr)
             check(outcomes(out) == {"mounts_sh.none/A.B": "pass"}, where, outcomes(out), done.stdout, done.stderr)
-            warnings = [warning["text"] for warning in of_type(records(out), "warning") if warning["code"] == "scratch_left"]
+            warnings = [warning["text"] for warning in of_type(records(out), "warning") if warning["code"] == "scratch_not_removed"]
             if where != "$TMPDIR/..":  # which hides the directory, and is not in it
                 check(warnings and "another file system is mounted there" in warnings[0], where, warnings, done.stdout, done.stderr)
             check("another file system is mounted there" in done.stderr, where, done.stderr)
@@ -222,7 +222,7 @@ def a_directory_of_records_that_another_user_made(sandbox):
     done = subprocess.run(in_own_mounts(["sh", "-c", script, *sandbox.command()]), env=sandbox.env, capture_output=True,
                           text=True, timeout=120)
     check(done.returncode == 0, done.stdout, done.stderr)
-    check("run_record" not in done.stdout and "journal_seal" not in done.stdout, done.stdout)
+    check("run_record" not in done.stdout and "journal_digest_not_saved" not in done.stdout, done.stdout)
     names = [line for line in done.stdout.splitlines() if line.startswith("proctor-")]
     check(len([name for name in names if "/seals/" in name]) == 2, names)
     check(len([name for name in names if "/" not in name]) == 2, "each run makes one of its own:", names)

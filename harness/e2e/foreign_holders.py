@@ -52,14 +52,14 @@ def shared_machine(sandbox, cards):
 
 
 def found(document, what):
-    return [entry for entry in document["health"] if entry["what"] == what]
+    return [entry for entry in document["health"] if entry["finding"] == what]
 
 
 def check_named(document, holder):
-    entry = found(document, "foreign_holder")[0]
+    entry = found(document, "in_use")[0]
     check(f"pid {holder.pid} " in entry["evidence"] and "memory_xpu" in entry["evidence"], "who it is:", entry)
     check(f"{HELD >> 20} MiB" in entry["evidence"] and entry["bytes"] >= HELD, "what it has:", entry)
-    texts = [warning["text"] for warning in document["warnings"] if warning["code"] == "device_foreign_holder"]
+    texts = [warning["text"] for warning in document["warnings"] if warning["code"] == "device_in_use"]
     check(texts and f"pid {holder.pid} " in texts[0], document["warnings"])
     return texts[0]
 
@@ -68,15 +68,15 @@ def in_vain(sandbox):
     """wait: a holder that stays is waited for once; then cases run beside it, of this run and of the next."""
     state = shared_machine(sandbox, 1)
     with Holder(sandbox, state, "xpu:1x1") as holder:
-        done = sandbox.proctor(*arguments(sandbox, state, 1, 3, settle="400ms"))
+        done = sandbox.proctor(*arguments(sandbox, state, 1, 3, memory_wait="400ms"))
         document = report(sandbox.last_out())
-        again = sandbox.proctor(*arguments(sandbox, state, 1, 1, settle="1h"))
+        again = sandbox.proctor(*arguments(sandbox, state, 1, 1, memory_wait="1h"))
     check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
     check(again.returncode == 0, "exit", again.returncode, again.stdout, again.stderr)
-    waits = [entry["wait_ms"] for entry in found(report(sandbox.last_out()), "foreign_holder")]
+    waits = [entry["wait_ms"] for entry in found(report(sandbox.last_out()), "in_use")]
     check(waits == [0], "the next run names it and does not wait:", waits)
     check_named(document, holder)
-    told = found(document, "foreign_holder")
+    told = found(document, "in_use")
     check(len(told) == 2 and told[0]["wait_ms"] == 0 and told[1]["wait_ms"] >= 400, "named, then waited:", told)
     print("ok", told[1]["evidence"])
 
@@ -85,11 +85,11 @@ def goes(sandbox):
     """wait: the case starts when the holder has gone."""
     state = shared_machine(sandbox, 1)
     with Holder(sandbox, state, "xpu:1x1") as holder:
-        run = sandbox.start(*arguments(sandbox, state, 1, 1, settle="5m"))
+        run = sandbox.start(*arguments(sandbox, state, 1, 1, memory_wait="5m"))
 
         def waits():
             journal = of_type(records(sandbox.last_out()), "device_health")
-            return any(record["what"] == "foreign_holder" for record in journal)
+            return any(record["finding"] == "in_use" for record in journal)
 
         wait_until(waits, 30, "the run to name the holder")
         check(not of_type(records(sandbox.last_out()), "attempt_started"), "the case started beside the holder")
@@ -106,7 +106,7 @@ def stopped(sandbox):
     """A run that waits for a holder can be stopped."""
     state = shared_machine(sandbox, 1)
     with Holder(sandbox, state, "xpu:1x1"):
-        run = sandbox.start(*arguments(sandbox, state, 1, 2, settle="5m"))
+        run = sandbox.start(*arguments(sandbox, state, 1, 2, memory_wait="5m"))
         wait_until(lambda: of_type(records(sandbox.last_out()), "device_health"), 30, "the run to name the holder")
         run.terminate()
         sandbox.finish(run, seconds=30)
@@ -119,12 +119,12 @@ def fails(sandbox):
     """fail: the case is an error of the machine."""
     state = shared_machine(sandbox, 1)
     with Holder(sandbox, state, "xpu:1x1") as holder:
-        done = sandbox.proctor(*arguments(sandbox, state, 1, 2, foreign="fail"))
+        done = sandbox.proctor(*arguments(sandbox, state, 1, 2, device_in_use="fail"))
     check(done.returncode == 75, "exit", done.returncode, done.stdout, done.stderr)
     document = report(sandbox.last_out())
     check_named(document, holder)
     for case in document["cases"]:
-        check((case["outcome"], case["reason"]) == ("error", "foreign_holder"), case)
+        check((case["outcome"], case["reason"]) == ("error", "device_in_use"), case)
         check(f"pid {holder.pid} " in case["note"] and not case["attempts"], case)
     print("ok", document["cases"][0]["note"])
 
@@ -133,14 +133,14 @@ def other(sandbox):
     """other: cases get the card that nobody else is on."""
     state = shared_machine(sandbox, 2)
     with Holder(sandbox, state, "xpu:2x1") as holder:
-        done = sandbox.proctor(*arguments(sandbox, state, 2, 3, foreign="other"))
+        done = sandbox.proctor(*arguments(sandbox, state, 2, 3, device_in_use="other"))
     check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
     document = report(sandbox.last_out())
     check_named(document, holder)
-    busy = found(document, "foreign_holder")[0]["device"]
+    busy = found(document, "in_use")[0]["device"]
     used = {device for case in document["cases"] for device in case["attempts"][-1]["devices"]}
     check(used and busy not in used, f"cases on {busy}:", used)
-    check(len(found(document, "foreign_holder")) == 1, "said once:", document["health"])
+    check(len(found(document, "in_use")) == 1, "said once:", document["health"])
     print("ok cases run on", *used, "while", busy, "is in use")
 
 
@@ -148,7 +148,7 @@ def no_other(sandbox):
     """other: where there is none, the case waits as for a lease."""
     state = shared_machine(sandbox, 1)
     with Holder(sandbox, state, "xpu:1x1") as holder:
-        done = sandbox.proctor(*arguments(sandbox, state, 1, 1, "--lease-wait", "1500ms", foreign="other"))
+        done = sandbox.proctor(*arguments(sandbox, state, 1, 1, "--lease-wait", "1500ms", device_in_use="other"))
     check(done.returncode == 75, "exit", done.returncode, done.stdout, done.stderr)
     case = report(sandbox.last_out())["cases"][0]
     check((case["outcome"], case["reason"]) == ("error", "lease_timeout"), case)

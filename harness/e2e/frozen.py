@@ -70,7 +70,7 @@ def check_run(sandbox, process, out, layer):
         frozen = figures.get("frozen", {}).get("delta", 0)
         check(SECONDS - 1 <= frozen <= SECONDS + 30, layer, case["id"], "frozen for", frozen)
     check(process.returncode == 0, layer, "exit", process.returncode, errors)
-    warnings = [entry for entry in document["warnings"] if entry["code"] == "frozen"]
+    warnings = [entry for entry in document["warnings"] if entry["code"] == "runner_frozen"]
     check(len(warnings) == 1, layer, "warnings:", document["warnings"])
     print("ok", layer, warnings[0]["text"])
 

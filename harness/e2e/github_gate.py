@@ -322,9 +322,9 @@ def known_without_history(sandbox):
     """A known failure that is new, or that this run hit, needs no history; an older one does."""
     sys.path.insert(0, str(GATE))
     from gate import History
-    entries = [{"at": f"known.toml:{days}", "days_known": days, "hits": hits} for days, hits in ((13, 0), (14, 0), (20, 3))]
+    entries = [{"location": f"known.toml:{days}", "days_known": days, "hits": hits} for days, hits in ((13, 0), (14, 0), (20, 3))]
     (sandbox.path / "gate.json").write_text(json.dumps({"known_failures": {"entries": entries}}))
-    for state, wanted in (("none", ["known.toml:14"]), ("found", []), ("damaged", [entry["at"] for entry in entries])):
+    for state, wanted in (("none", ["known.toml:14"]), ("found", []), ("damaged", [entry["location"] for entry in entries])):
         found = History.unproven(types.SimpleNamespace(state=state), sandbox.path)
         check(found == wanted, state, found)
 

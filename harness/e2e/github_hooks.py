@@ -98,7 +98,7 @@ def breaks_in_the_job(sandbox):
 def lost_in_the_job(sandbox):
     """A run stops using a device that it cannot reach any more, and does not drain it: the hook does, so that the next job
     gets another one. No simulated device is lost in this way. The journal of the run is therefore changed."""
-    lose = """sed -i 's/"xpu-sim:1","what":"l1_pass"/"xpu-sim:1","what":"lost"/' "$RUNNER_TEMP"/../proctor-hook/probe.*/*/journal.jsonl"""
+    lose = """sed -i 's/"xpu-sim:1","finding":"probe_passed"/"xpu-sim:1","finding":"lost"/' "$RUNNER_TEMP"/../proctor-hook/probe.*/*/journal.jsonl"""
     fake = sandbox.programs(proctor=f'{BIN}/proctor "$@"; code=$?; [ "$1" != run ] || {lose}; exit $code')
     job = sandbox.run(after={"PROCTOR": str(fake)})
     check(job.status == "failure" and "1 devices answer, 1 do not" in job.text, job.text)

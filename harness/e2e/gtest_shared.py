@@ -119,7 +119,7 @@ def a_skip_before_a_crash_is_a_skip(sandbox):
     check([line.split("  ")[0] for line in said[:1]] == ["not proven in a shared process, running alone"], said)
     check(not any(line.startswith("FAIL") for line in said), said)
     case = next(case for case in report(sandbox.last_out())["cases"] if case["id"].endswith("Plain.Skips"))
-    check(case["marks"] == [] and [attempt.get("marks") for attempt in case["attempts"]] == [["unproven"], ["unproven"], None], case)
+    check(case["marks"] == [] and [attempt.get("marks") for attempt in case["attempts"]] == [["unconfirmed"], ["unconfirmed"], None], case)
 
 
 def a_failure_before_a_crash_counts(sandbox):
@@ -129,7 +129,7 @@ def a_failure_before_a_crash_counts(sandbox):
         cases, out = run(sandbox, "suite", env={"POLLUTED": 1, **env}, options=options, more=["--flaky", "pass:2%"])
         case = cases["Plain.FailsBehindPasses"]
         check((case["outcome"], "flaky" in case["marks"]) == ("pass", True), env, case)
-        check([attempt.get("marks") for attempt in case["attempts"][:2]] == [["unproven"], None], env, case["attempts"])
+        check([attempt.get("marks") for attempt in case["attempts"][:2]] == [["unconfirmed"], None], env, case["attempts"])
         check(verdict(cases["Plain.Skips"]) == "skip(no such card)" and not cases["Plain.Skips"]["marks"], env,
               cases["Plain.Skips"])
 

@@ -40,7 +40,7 @@ def run(sandbox, suites, *arguments, faults=None, **more):
 
 
 def found(document, what):
-    return [entry for entry in document["health"] if entry["what"] == what]
+    return [entry for entry in document["health"] if entry["finding"] == what]
 
 
 def outcomes(document):
@@ -57,7 +57,7 @@ def passes(sandbox):
     done, document = run(sandbox, {"crash": crash(), "next": xpu("/bin/true")}, "--sim", "xpu:1x1")
     check(done.returncode == 1, "exit", done.returncode, done.stdout, done.stderr)
     check(outcomes(document) == ["crash(signal:11)", "pass"], outcomes(document))
-    passed = found(document, "l1_pass")
+    passed = found(document, "probe_passed")
     check(len(passed) == 1 and passed[0]["case"].startswith("crash/"), document["health"])
     check(not found(document, "drained"), document["health"])
     print("ok a healthy card goes on after a crash")
@@ -74,16 +74,16 @@ def no_doubt(sandbox):
 
 
 def proven(sandbox):
-    """With --prove-devices each card is examined once, before its first case; a sick one gets none."""
+    """With --probe-devices each card is examined once, before its first case; a sick one gets none."""
     suites = {f"good{i}": xpu("/bin/true") for i in range(4)}
-    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--jobs", "1", "--prove-devices")
+    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--jobs", "1", "--probe-devices")
     used = {device for case in document["cases"] for device in case["devices"]}
-    passed = [entry["device"] for entry in found(document, "l1_pass")]
+    passed = [entry["device"] for entry in found(document, "probe_passed")]
     check(done.returncode == 0 and sorted(passed) == sorted(used), done.returncode, used, document["health"])
-    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--jobs", "1", "--prove-devices", faults=SICK)
+    done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--jobs", "1", "--probe-devices", faults=SICK)
     check(done.returncode == 0 and outcomes(document) == ["pass"] * 4, done.returncode, outcomes(document))
     check({devices(document, suite)[0] for suite in suites} == {"xpu-sim:1"}, "a case ran on the sick card")
-    check(found(document, "l1_fail") and found(document, "drained"), document["health"])
+    check(found(document, "probe_failed") and found(document, "drained"), document["health"])
     print("ok each card is examined before its first case where it is asked for")
 
 
@@ -119,7 +119,7 @@ def fails(sandbox):
     sick = case["attempts"][0]["devices"]
     check(sick != case["attempts"][1]["devices"], case["attempts"])
     check(all(devices(document, f"next{i}") != sick for i in range(4)), "cases on", sick)
-    words = found(document, "l1_fail")[0]["evidence"]
+    words = found(document, "probe_failed")[0]["evidence"]
     check("expected" in words, "what the probe saw:", words)
     drained = found(document, "drained")
     check(len(drained) == 1 and drained[0]["evidence"].startswith("health_failed") and drained[0]["device"] == sick[0],
@@ -183,7 +183,7 @@ def test_last(): copy()
     check(done.returncode == 75, done.returncode, done.stdout, done.stderr)
     said = outcomes(document)
     check(said[:2] == ["pass", "pass"] and said[2].startswith("device_lost(") and said[3:] == ["pass", "pass"], said, done.stdout)
-    check([case["marks"] for case in document["cases"]] == [["tainted"], ["tainted"], [], ["device_suspect"], ["device_suspect"]], document["cases"])
+    check([case["marks"] for case in document["cases"]] == [["invalidated"], ["invalidated"], [], ["device_suspect"], ["device_suspect"]], document["cases"])
     done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--env", "BEFORE=0")
     check(done.returncode == 1 and outcomes(document)[1] == "fail", "it fails on the other card, too:", done.returncode, outcomes(document))
     done, document = run(sandbox, suites, "--sim", "xpu:1x1", "--env", "BEFORE=0")
@@ -263,7 +263,7 @@ def lost_and_reset(sandbox):
     done, document = run(sandbox, suites, "--sim", "xpu:1x1")
     check(done.returncode in (1, 75) and outcomes(document)[1] == "pass", done.returncode, outcomes(document))
     # It is taken again on the card that is well now, and loses it again: then it is the case.
-    check([entry["what"] for entry in document["health"]] == ["lost", "reset", "l1_pass"] * 2, document["health"])
+    check([entry["finding"] for entry in document["health"]] == ["lost", "reset", "probe_passed"] * 2, document["health"])
     check("healthy before it" in document["cases"][0]["note"] and done.returncode == 1, document["cases"][0])
     check("device_reset" in [warning["code"] for warning in document["warnings"]], document["warnings"])
     print("ok", found(document, "reset")[0]["evidence"])
@@ -291,7 +291,7 @@ def without_program(sandbox):
                           cwd=sandbox.path, env=sandbox.env, capture_output=True, text=True, timeout=120)
     check(done.returncode == 1, "exit", done.returncode, done.stdout, done.stderr)
     document = report(out)
-    check([entry["what"] for entry in document["health"]] == ["unknown"], document["health"])
+    check([entry["finding"] for entry in document["health"]] == ["unknown"], document["health"])
     check(outcomes(document)[2] == "pass", outcomes(document))
     print("ok without the program:", document["health"][0]["evidence"])
 
@@ -313,7 +313,7 @@ def dirty(sandbox):
     leave_dirty(sandbox, machine)
     done, document = run(sandbox, {"next": xpu("/bin/true")}, *machine)
     check(done.returncode == 0, "exit", done.returncode, done.stdout, done.stderr)
-    check([entry["what"] for entry in document["health"]] == ["l1_pass"], document["health"])
+    check([entry["finding"] for entry in document["health"]] == ["probe_passed"], document["health"])
     done, document = run(sandbox, {"later": xpu("/bin/true")}, *machine)
     check(done.returncode == 0 and not document["health"] and not document["warnings"], document["warnings"])
     print("ok a card that was left dirty is examined once")
@@ -363,14 +363,14 @@ def breaker(sandbox):
     """So many machine outcomes in a row end the run."""
     suites = {f"case{i}": losing() for i in range(8)}
     shown = {}
-    for limit, keys in ((5, {}), (2, {"breaker": 2}), (0, {"breaker": 0})):
+    for limit, keys in ((5, {}), (2, {"max_machine_failures": 2}), (0, {"max_machine_failures": 0})):
         sandbox.run_keys(**keys)
         done, document = run(sandbox, suites, "--sim", "xpu:8x1", "--jobs", "1")
         check(done.returncode == 75, "exit", done.returncode, done.stdout, done.stderr)
         lost = limit or 8
         ended = outcomes(document)
         check(all(outcome.startswith("device_lost") for outcome in ended[:lost]), ended)
-        check(ended[lost:] == ["notrun(breaker)"] * (8 - lost), ended)
+        check(ended[lost:] == ["notrun(machine_failures)"] * (8 - lost), ended)
         shown[limit] = lost
     print("ok the breaker: limit -> cases that were started", shown)
 

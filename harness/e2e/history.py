@@ -82,7 +82,7 @@ def since_when(sandbox):
     [line] = [line for line in text.splitlines() if line.startswith(f"    {CASE} ")]
     check(f"{CASE} · first failed in {'c' * 12}, less than an hour ago · 2 runs · passed in {'b' * 12}" in line, text)
     [outcomes] = show(sandbox, "h.sqlite", "--case", CASE)["cases"]
-    check([one["standing"] for one in outcomes["outcomes"]] == ["failing", "failing", "passing", "passing"], outcomes)
+    check([one["result_class"] for one in outcomes["outcomes"]] == ["failing", "failing", "passing", "passing"], outcomes)
 
 
 def by_cause(sandbox):
@@ -127,7 +127,7 @@ def stack_since_green(sandbox):
     words = ["memory", "--sim", "xpu:1x1", "--filter", CASE, "--history", "h.sqlite"]
 
     def changes(out):
-        return [warning["text"] for warning in report(out)["warnings"] if warning["code"] == "stack_since_green"]
+        return [warning["text"] for warning in report(out)["warnings"] if warning["code"] == "stack_changed_since_pass"]
 
     version.write_text("580.65.06\n")
     green = run(sandbox, *words, commit="a" * 40)
@@ -172,7 +172,7 @@ def flaky(sandbox):
     check(show(sandbox, "h.sqlite", "--flaky")["flaky"] == [], "a word about a case of nine runs")
     history(sandbox, "add", "h.sqlite", runs[-1])
     [found] = show(sandbox, "h.sqlite", "--flaky")["flaky"]
-    check((found["runs"], found["disagreeing"], found["rate"]) == (10, 2, 0.2), found)
+    check((found["runs"], found["inconsistent_runs"], found["rate"]) == (10, 2, 0.2), found)
     check(0.05 < found["low"] < 0.06 and 0.50 < found["high"] < 0.52, found)
 
 
@@ -321,7 +321,7 @@ def damaged(sandbox):
         return place.read_bytes()
 
     for damage in (whole[:len(whole) // 2], zeroed("result"), zeroed("measure"), zeroed("run_by_commit"), zeroed("cause"),
-                   changed("UPDATE result SET standing = 1"), changed("DELETE FROM result"),
+                   changed("UPDATE result SET result_class = 1"), changed("DELETE FROM result"),
                    changed("UPDATE result SET outcome = 99"), changed("DELETE FROM test")):
         for words in (["show", "h.sqlite"], ["devices", "h.sqlite"], ["show", "h.sqlite", "--json"], ["add", "h.sqlite", other],
                       ["prune", "h.sqlite", "--keep", "0"], ["add", "h.sqlite", "sound.sqlite"],

@@ -37,7 +37,7 @@ def counts_on_its_device(sandbox):
         ended = {case["suite"]: case for case in document["cases"]}
         check(ended["gpu"]["outcome"] == outcome, device, ended["gpu"])
         check(ended["host"]["outcome"] == "fail", "an entry with a device counts without one")
-        check(ended["gpu"].get("known_failure_at") == ("known.toml:1" if outcome == "xfail" else None), ended["gpu"])
+        check(ended["gpu"].get("known_failure_location") == ("known.toml:1" if outcome == "xfail" else None), ended["gpu"])
     [listed] = document["run"]["known_failures"]["entries"]
     check((listed["days_left"], listed["hits"], listed["owner"]) == (30, 0, "us"), listed)
     known.write_text(entry("*/sh", "exit:3", backend="none"))
@@ -94,7 +94,7 @@ def is_judged(sandbox):
                                "not checked without --history: whether they still fail"], said)
     check("without --plan" in judge(0, good), "it hides what it did not look at")
     later = TODAY + datetime.timedelta(days=31)
-    said = judge(1, good, "--at", f"{later}T23:59:59Z")
+    said = judge(1, good, "--as-of", f"{later}T23:59:59Z")
     check("known.toml:1: expired: known failure `a/true` expired on" in said and "1 day ago" in said, said)
     check("known.toml:8: unused: known failure `a/tru`" in judge(1, good + entry("a/tru", "*"), "--plan", "plan.json"),
           "an entry for nothing")
@@ -128,7 +128,7 @@ def is_remembered(sandbox):
     remember()
     judge(0, lists[1])
     later = TODAY + datetime.timedelta(days=16)
-    check("known.toml:1: not_hit:" in judge(1, lists[1], "--at", f"{later}"), "an entry that nothing hit for 15 days")
+    check("known.toml:1: not_hit:" in judge(1, lists[1], "--as-of", f"{later}"), "an entry that nothing hit for 15 days")
     mended.touch()
     remember()
     check("known.toml:1: passed:" in judge(1, lists[1]), "an expected failure that passed")

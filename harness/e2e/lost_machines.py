@@ -116,7 +116,7 @@ def a_shard_goes_on(sandbox):
     first = next(name for name in NAMES[3:6] if f"{name}/" in shard_of(index))
     lost = lose(sandbox, first, "--plan", "plan.json", "--shard", f"{index}/3")
     with (lost / "journal.jsonl").open("a") as journal:
-        journal.write('{"v":1,"type":"attempt_en')  # the machine went down while it wrote
+        journal.write('{"v":2,"type":"attempt_en')  # the machine went down while it wrote
     for name in NAMES[3:6]:
         (sandbox.path / name).touch()
     runs = [lost]

@@ -119,7 +119,7 @@ def spawn_refused(sandbox):
 
 
 def budget(sandbox):
-    """--deadline: what no longer fits is notrun(budget), and the exit code says incomplete."""
+    """--deadline: what no longer fits is notrun(run_limit), and the exit code says incomplete."""
     config = sandbox.path / "budget.toml"
     write_config(config, {f"s{index}": {"kind": "command", "command": ["/bin/sleep", "600" if index else "0"]} for index in range(4)})
     out = sandbox.out()

@@ -11,7 +11,7 @@ NO_VARIABLES = ("PYTHONPATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "ASAN_OPTIONS", "
 
 
 def narrowed(out):
-    return of_type(records(out), "run_planned")[0]["narrowed"]
+    return of_type(records(out), "run_planned")[0]["restrictions"]
 
 
 def variables(out):
@@ -73,7 +73,7 @@ def what_an_option_leaves_out(sandbox):
     out, _ = run(sandbox, "--plan", plan, code=1)
     check("1 case failed" in gate(sandbox, out, more='plan = "plan.json"'), "what fails is red")
     out, _ = run(sandbox, "--plan", plan, "--debugger", "true")
-    told = {one["option"]: (one["value"], one["told_by"]) for one in narrowed(out)["options"]}
+    told = {one["option"]: (one["value"], one["covered_by"]) for one in narrowed(out)["options"]}
     check(told == {"--plan": (str(plan), "plan"), "--debugger": ("true", "")}, told)
     said = gate(sandbox, out, more='plan = "plan.json"')
     check("was run with --debugger true" in said, said)

@@ -204,7 +204,7 @@ def start_up(sandbox):
     project = Project(sandbox, "start_up", {**files, "conftest.py": START_UP}, process="file")
     _, cases = project.run(code=1)
     said = [text for text in verdicts(cases).values()]
-    check(said == ["crash(signal:9)", "crash(signal:9)", "notrun(start_up)", "crash(signal:9)"], said)
+    check(said == ["crash(signal:9)", "crash(signal:9)", "notrun(startup_failed)", "crash(signal:9)"], said)
     project = Project(sandbox, "broken_import", {"test_a.py": "import no_such_module\n", "test_b.py": "def test_b(): pass\n",
                                                "pytest.ini": "[pytest]\naddopts = -x\n"})
     _, cases = project.run(code=1)
@@ -256,7 +256,7 @@ def after_the_last_test(sandbox):
     _, cases = project.run(code=1)
     check(verdicts(cases) == {"tests/test_a.py::test_1": "timeout", "tests/test_a.py::test_last": "timeout"}, cases)
     attempt = cases["tests/test_a.py::test_last"]["attempts"][0]  # then alone, where the end of the process is its own
-    check(attempt["reason"] == "after_end" and "the case had ended, but" in attempt["failures"][0]["message"], attempt)
+    check(attempt["reason"] == "shutdown" and "the case had ended, but" in attempt["failures"][0]["message"], attempt)
     failing = {**tests, "test_a.py": "def test_1(): pass\ndef test_last(): assert 0\n"}
     project = Project(sandbox, "red_no_end", failing, process="suite,verify:off", timeout="5s", override='AT_THE_END = "1000"\n')
     _, cases = project.run(code=1)
@@ -289,7 +289,7 @@ def a_process_for_each_file(sandbox):
     check(attempts == {"test_passes": good, "test_fails": bad, "test_says": bad, "test_leaves": good, "test_last": good,
                        "test_b": [("pass", False)]}, attempts)
     check({name: case["marks"] for name, case in cases.items() if case["marks"]} == {}, "without a device nothing is tainted, and nobody leaky:", cases)
-    leaks = [warning["text"] for warning in report(out)["warnings"] if warning["code"] == "shared_leak"]
+    leaks = [warning["text"] for warning in report(out)["warnings"] if warning["code"] == "shared_process_leak"]
     check(len(leaks) == 1 and "(sleep 1000)" in leaks[0] and "any of its 5 cases" in leaks[0], leaks)
     said = [line.split("  ")[0] for line in run.stdout.splitlines() if line.endswith("test_fails")]
     check(said[:2] == ["failed in a shared process, running alone", "FAIL 1/2, retrying"], run.stdout)

@@ -73,7 +73,7 @@ def first_bad_rank_answers(sandbox):
     check(done.returncode == 1, done.returncode, done.stdout)
     check(verdict(cases["crash"]) == "crash(signal:11)" and "rank 2" in cases["crash"]["message"], cases["crash"])
     check(verdict(cases["others"]) == "fail(exit:3)", cases["others"])
-    check([rank["ended_by_runner"] for rank in ranks_of(cases["others"])] == [True, False, True], ranks_of(cases["others"]))
+    check([rank["stopped_by_proctor"] for rank in ranks_of(cases["others"])] == [True, False, True], ranks_of(cases["others"]))
     check("rank 1: fail(exit:3)" in (out / "junit.xml").read_text(), "JUnit does not say which rank it was")
     check(not survivors(token), survivors(token))
     print("ok", cases["crash"]["message"])
@@ -125,19 +125,19 @@ def a_card_each(sandbox):
 
 
 def too_few_cards_are_refused(sandbox):
-    """--require-cards: nothing is started, and the card is named that two ranks would share."""
+    """--require-card-per-rank: nothing is started, and the card is named that two ranks would share."""
     for each, sim, said in ((1, "xpu:2x2", "ranks 0 and 2 would share xpu-sim:0"), (1, "xpu:3x1", None),
                             (2, "xpu:5x1", "ranks 0 and 2 would share xpu-sim:0"), (2, "xpu:1x2", "they need 6 cards, and here are 1\n")):
         suites = {"three": {"command": shell("true"), "backend": "xpu", "gpus": each, "ranks": 3}}
         config, out = sandbox.path / "cards.toml", sandbox.out()
         write_config(config, suites)
-        done = sandbox.proctor("run", "--config", config, "--out", out, "--sim", sim, "--require-cards", *suites)
+        done = sandbox.proctor("run", "--config", config, "--out", out, "--sim", sim, "--require-card-per-rank", *suites)
         if said:
             check(done.returncode == 75 and said in done.stderr and "three" in done.stderr, done.stderr)
             check(not out.exists(), "something was started")
         else:
             check(done.returncode == 0, done.stdout, done.stderr)
-    print("ok --require-cards")
+    print("ok --require-card-per-rank")
 
 
 def leaving(sandbox):
@@ -166,7 +166,7 @@ say '"event":"end","result":"pass"'
     out = sandbox.out()
     done = sandbox.proctor("run", "--config", config, "--out", out)
     found = {case["id"].split("/")[1]: verdict(case) for case in report(out)["cases"]}
-    expected = {"A.Killed": "pass", "A.Stopped": "pass", "A.NotSo": "fail(left:exit:0)"}
+    expected = {"A.Killed": "pass", "A.Stopped": "pass", "A.NotSo": "fail(rank_ended:exit:0)"}
     check(found == expected and done.returncode == 1, found, done.stdout)
     listed = json.loads(sandbox.proctor("list", "--config", config, "--json").stdout)
     check({case["ranks"] for case in listed["cases"]} == {2}, listed)

@@ -20,7 +20,7 @@ if how == "rewrite":
 elif how == "cut":
     new = "".join(line for line in text.splitlines(True) if '"case":"bad/' not in line)
 elif how == "grow":
-    new = text + '{"v":1,"type":"case_ended","case":"bad/true","verdict":{"outcome":"pass","reason":""}}\\n'
+    new = text + '{"v":2,"type":"case_ended","case":"bad/true","verdict":{"outcome":"pass","reason":""}}\\n'
 elif how == "replace":
     os.rename(path, path + ".old")
     new = open(path + ".old").read()[:-1] + " "
@@ -112,7 +112,7 @@ def only_the_journal_is_left(sandbox):
     check(all('"sum":"' in line for line in lines), "a record without a digest")
     for how, changed in (("rewrite", text.replace('"outcome":"fail"', '"outcome":"pass"')),
                          ("cut", "".join(line for line in lines if '"type":"case_ended","case":"bad/' not in line)),
-                         ("grow", text + '{"v":1,"type":"run_ended","finished":"x","at_ms":1}\n'),
+                         ("grow", text + '{"v":2,"type":"run_ended","finished":"x","at_ms":1}\n'),
                          ("garbage", text + "garbage\n")):
         (out / "journal.jsonl").write_text(changed)
         check_not_green(sandbox, out, how)

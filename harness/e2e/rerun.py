@@ -235,7 +235,7 @@ def many(sandbox):
 
 
 def changed(sandbox):
-    """What is not what the run had is named, with the digests; --anyway goes on."""
+    """What is not what the run had is named, with the digests; --force goes on."""
     program, config = sandbox.path / "bad.sh", sandbox.path / "proctor.toml"
     program.write_text("#!/bin/sh\nexit 1\n")
     program.chmod(0o755)
@@ -250,8 +250,8 @@ def changed(sandbox):
         then, now = (hashlib.sha256(one.encode()).hexdigest()[:12] for one in (before, text))
         done = sandbox.proctor("rerun", first, "--out", sandbox.out())
         check(done.returncode == 2 and f"{path.name}: sha256 was {then}, and is {now} now" in done.stderr, done.returncode, done.stderr)
-        check("--anyway" in done.stderr, done.stderr)
-        check(sandbox.proctor("rerun", first, "--anyway", "--out", sandbox.out()).returncode == 1, "--anyway goes on")
+        check("--force" in done.stderr, done.stderr)
+        check(sandbox.proctor("rerun", first, "--force", "--out", sandbox.out()).returncode == 1, "--force goes on")
         path.write_text(before)
     config.unlink()
     done = sandbox.proctor("rerun", first, "--out", sandbox.out())
@@ -284,7 +284,7 @@ def dry_run(sandbox):
     first = sandbox.out()
     sandbox.proctor("run", "--out", first, *SIM)
     cards = sandbox.out()
-    sandbox.proctor("run", "--out", cards, "--require-cards", *SIM)
+    sandbox.proctor("run", "--out", cards, "--require-card-per-rank", *SIM)
     opaque = sandbox.out()
     sandbox.proctor("exec", "--out", opaque, "--", "sh", "-c", f"touch {marker}; exit 3")
     check(marker.exists(), "the runs did not run")
@@ -293,7 +293,7 @@ def dry_run(sandbox):
     check(done.returncode == 0 and "bad/sh" in done.stdout, done.returncode, done.stdout, done.stderr)
     done = sandbox.proctor("rerun", cards, "--failed", "--dry-run")
     card = report(cards)["cases"][0]["attempts"][0]["devices"][0]
-    line = f"{BIN}/proctor run --require-cards --sim xpu:4x1 --devices {card} --case bad/sh\n"
+    line = f"{BIN}/proctor run --require-card-per-rank --sim xpu:4x1 --devices {card} --case bad/sh\n"
     check(done.returncode == 0 and done.stdout == line,
           done.returncode, done.stdout, done.stderr)
     done = sandbox.proctor("rerun", opaque, "--dry-run")

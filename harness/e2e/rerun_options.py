@@ -43,7 +43,7 @@ NOT_REPEATED = {"--out", "--junit", "--history", "--subject", "--show-output", "
                 "--color", "--dry-run", "--resume"}
 # Where the run itself cannot fail at a case on a second card.
 ELSEWHERE = {"--debugger": "a case on a terminal, as --no-capture",
-             "--require-cards": "rerun.py", "--allow-no-device": "there is no case that could fail on a device",
+             "--require-card-per-rank": "rerun.py", "--allow-no-device": "there is no case that could fail on a device",
              "--suite-arg": "of_our_suites", "--kind": "of_a_program", "--name": "of_a_program",
              "--process": "of_a_program and batch.py", "--plan": "of_a_plan",
              "--hierarchy": "of_tiles", "--mask": "variables", "--known-failures": "with_a_list"}
@@ -52,7 +52,7 @@ ROWS = {
     "--exclude": ["--exclude", "left*"], "--label": ["--label", "of_all"], "--config": ["--config", "other.toml"],
     "--profile": ["--profile", "longer"], "--shard": ["--shard", "1/1"], "--env": ["--env", "A=b c"], "--gpus": ["--gpus", "1"],
     "--devices": ["--devices", "xpu-sim:0,xpu-sim:1"], "--mem-cap": ["--mem-cap", "1G"], "--sim": [],
-    "--lease-wait": ["--lease-wait", "7m"], "--prove-devices": ["--prove-devices"],
+    "--lease-wait": ["--lease-wait", "7m"], "--probe-devices": ["--probe-devices"],
     "--each-device": ["--each-device"], "--timeout": ["--timeout", "7s"], "--grace": ["--grace", "3s"],
     "--stall": ["--stall", "44s"], "--deadline": ["--deadline", "5m"], "--jobs": ["--jobs", "2"],
     "--containment": ["--containment", ">=subreaper"],
@@ -62,7 +62,7 @@ ROWS = {
     "--min-executed": ["--min-executed", "2"],
     "--no-capture": ["--no-capture", "--case", BAD], "--tag": ["--case", BAD, "--tag", "none"],
 }
-PLANNED = ("strict", "each_device", "flaky_passes", "flaky_budget", "allow_no_device", "size", "seed", "profile",
+PLANNED = ("strict", "each_device", "flaky_passes", "max_flaky_percent", "allow_no_device", "size", "seed", "profile",
            "sim", "containment", "inputs", "directory", "exec", "known_failures", "stack", "suites")
 
 
@@ -72,7 +72,7 @@ def told(out, case=BAD):
     plan = of_type(journal, "run_planned")[0]
     said = {key: plan[key] for key in PLANNED}
     said["suites"] = [suite for suite in plan["suites"] if suite["name"] == case.split("/")[0]]
-    said["variables"] = [one for one in plan["narrowed"]["variables"] if one["suite"] == case.split("/")[0]]
+    said["variables"] = [one for one in plan["restrictions"]["variables"] if one["suite"] == case.split("/")[0]]
     said["case"] = [one for one in plan["cases"] if one["id"] == case]
     attempts = [one for one in of_type(journal, "attempt_started") if one["case"] == case]
     ends = [one for one in of_type(journal, "attempt_ended") if one["case"] == case]

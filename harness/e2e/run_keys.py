@@ -49,7 +49,7 @@ def a_file_says_everything(sandbox):
     check((sandbox.path / "runs.db").exists(), "no history")
     planned = of_type(records(out), "run_planned")[0]
     check(planned["jobs"] == 1 and planned["min_executed"] == 2, planned["jobs"], planned["min_executed"])
-    narrowed = {one["option"]: one["told_by"] for one in planned["narrowed"]["options"]}
+    narrowed = {one["option"]: one["covered_by"] for one in planned["restrictions"]["options"]}
     check(narrowed == {"exclude": "plan", "known_failures": "rule"}, narrowed)
     # Below the directory of the file, wherever proctor is started.
     (sandbox.path / "sub").mkdir()

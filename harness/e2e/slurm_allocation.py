@@ -228,7 +228,7 @@ def term_to_all(sandbox):
         check(set(seen.values()) == {"notrun(interrupted)"} and len(seen) == len(suites) - 1, how.__name__, seen)
         for name in ("junit.xml", "summary.md", "index.html"):
             check((out / name).exists(), how.__name__, "no", name)
-        drained = [record for record in of_type(records(out), "device_health") if record["what"] == "drained"]
+        drained = [record for record in of_type(records(out), "device_health") if record["finding"] == "drained"]
         check(not drained, how.__name__, drained)
         print(f"ok {how.__name__}", flush=True)
 

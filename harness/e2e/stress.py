@@ -158,7 +158,7 @@ def what_never_ran_is_not_run(sandbox):
     _, document = run(sandbox, suites, "--repeat", "500ms", "--jobs", "1", code=3)
     cases = by_suite(document)
     check(cases["long"]["outcome"] == "pass" and len(cases["long"]["attempts"]) == 1, cases["long"])
-    check((cases["late"]["outcome"], cases["late"]["reason"]) == ("notrun", "budget"), cases["late"])
+    check((cases["late"]["outcome"], cases["late"]["reason"]) == ("notrun", "run_limit"), cases["late"])
     check("--repeat" in cases["late"]["note"] and cases["late"]["failure_rate"]["runs"] == 0, cases["late"])
 
 
@@ -168,7 +168,7 @@ def by_device(sandbox):
         skip(f"library_missing:{SIMULATOR}")
     suites = {"card": counted(sandbox, "card", every(3), backend="xpu", gpus=1)}
     suites["card"]["command"][2] = '[ "$ZE_AFFINITY_MASK" = 1 ] || exit 0; ' + COUNTED
-    sandbox.run_keys(settle="1s")
+    sandbox.run_keys(memory_wait="1s")
     done, document = run(sandbox, suites, "--sim", "xpu:2x1", "--repeat", "3s", "--each-device", code=75)
     rate = document["cases"][0]["failure_rate"]
     parts = {part["of"]: part for part in rate["by_device"]}

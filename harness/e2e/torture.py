@@ -82,18 +82,18 @@ def faults_of(row, case, attempt, alive, containment):
         faults.append(f"marks {case['marks']}")
     if row.get("leaky") and not termination["leaked_processes"]:
         faults.append("leaked processes are not named")
-    if termination["unreapable"]:
-        faults.append("unreapable")
+    if termination["unkillable"]:
+        faults.append("unkillable")
     return faults
 
 
 def kill_ms(attempt):
-    return attempt["termination"]["kill_to_empty_ms"] if attempt else 0
+    return attempt["termination"]["kill_duration_ms"] if attempt else 0
 
 
 def one_round(sandbox, layer, table, chosen):
-    """-> [{mode, verdict, kill_to_empty_ms, faults}]"""
-    bound = table["layer"][layer]["kill_to_empty_ms"]
+    """-> [{mode, verdict, kill_duration_ms, faults}]"""
+    bound = table["layer"][layer]["kill_duration_ms"]
     cases, containment, alive = run_rows(sandbox, layer, chosen, JOBS)
     results = []
     for mode, row in chosen.items():
@@ -111,7 +111,7 @@ def one_round(sandbox, layer, table, chosen):
         if took > bound:
             faults.append(f"empty {took} ms after SIGKILL, bound {bound} ms")
         verdict = case["outcome"] + (f"({case['reason']})" if case["reason"] else "")
-        results.append({"mode": mode, "verdict": verdict, "kill_to_empty_ms": took, "faults": faults})
+        results.append({"mode": mode, "verdict": verdict, "kill_duration_ms": took, "faults": faults})
     return results
 
 
@@ -134,7 +134,7 @@ def main():
             for row in results:
                 if row["faults"] or number == 1:
                     print(f"{'FAILED' if row['faults'] else 'ok':7}{row['mode']:20} {row['verdict']:24}"
-                          f"{row.get('kill_to_empty_ms', 0):5} ms  {'; '.join(row['faults'])}", flush=True)
+                          f"{row.get('kill_duration_ms', 0):5} ms  {'; '.join(row['faults'])}", flush=True)
                 red += bool(row["faults"])
     for sentence in left_out:
         print(f"left out {sentence}")

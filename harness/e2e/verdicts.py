@@ -94,7 +94,7 @@ def selected_beside_unlisted(sandbox):
 [ "$1" = --gtest_list_tests ] && { echo Moe.; echo '  Big'; echo '  Small'; exit 0; }
 exit 1
 """)
-    done = sandbox.proctor("rerun", first, "--failed", "--anyway", "--out", sandbox.out())
+    done = sandbox.proctor("rerun", first, "--failed", "--force", "--out", sandbox.out())
     ids = [case["id"] for case in report(sandbox.last_out())["cases"]]
     check(ids == ["broken/Moe.Big", "broken/Moe.Small"], "rerun:", ids, done.stderr)
     print("ok selection by name beside a suite that cannot be listed")
@@ -180,8 +180,8 @@ def no_report_no_green(sandbox):
         done, _ = run(sandbox, suites)
         check(done.returncode == want and "report.json" in done.stdout + done.stderr, done.returncode, done.stdout, done.stderr)
         out = sandbox.last_out()
-        check(("proctor.run", "report_lost") in red_in(out / "junit.xml"), red_in(out / "junit.xml"))
-        check("report_lost" in (out / "summary.md").read_text(), "summary.md does not say it")
+        check(("proctor.run", "report_not_written") in red_in(out / "junit.xml"), red_in(out / "junit.xml"))
+        check("report_not_written" in (out / "summary.md").read_text(), "summary.md does not say it")
     done = sandbox.proctor("exec", "--out", sandbox.out(), "--", "sh", "-c", 'mkdir "$PROCTOR_RUN_DIR"/junit.xml')
     check(done.returncode == 75 and "junit.xml" in done.stderr, "exec:", done.returncode, done.stderr)
     place = sandbox.path / "place"
@@ -274,7 +274,7 @@ def clocks(sandbox):
     done, document = run(sandbox, {"clocks": {**suite, "startup": "2s"}}, "--filter", "*never_begins")
     check(outcomes(document) == {"clocks.none/never_begins": "timeout(startup)"}, outcomes(document))
     done, document = run(sandbox, {"clocks": suite, "shell": command("true", startup="1s")}, "--exclude", "*never_begins")
-    check(outcomes(document) == {"clocks.none/late_to_begin": "pass", "clocks.none/never_ends": "timeout(after_end)",
+    check(outcomes(document) == {"clocks.none/late_to_begin": "pass", "clocks.none/never_ends": "timeout(shutdown)",
                                  "clocks.none/fails_and_never_ends": "fail", "clocks.none/hangs": "timeout", "shell/true": "pass"},
           outcomes(document))
     check("clock_unused" in [warning["code"] for warning in document["warnings"]], document["warnings"])
@@ -293,7 +293,7 @@ def is_simulated(sandbox, backend, environment, *words):
     if not document["cases"][0]["devices"]:
         return f"no device: {document['cases'][0]['reason']}"
     check(document["run"]["simulated"] and document["cases"][0]["simulated"], backend, "calls itself real:", document["run"])
-    check("stand_in" in [warning["code"] for warning in document["warnings"]], document["warnings"])
+    check("simulated_driver" in [warning["code"] for warning in document["warnings"]], document["warnings"])
     check("no evidence about hardware" in done.stdout, done.stdout)
     said = document["hardware"]
     check({one["when"] for one in said} == {"start", "end"}, "not said at the start and at the end:", said)

@@ -140,7 +140,7 @@ def not_run(sandbox):
 
 def machine_failed(sandbox):
     write_config(sandbox.path / "proctor.toml", {"card": SUITES["card"]})
-    hold("machine_failed", run(sandbox, 75, "--sim", "cuda:1", "--prove-devices", PROCTOR_SIM_FAULTS="kernel.skip:dev=0")[1])
+    hold("machine_failed", run(sandbox, 75, "--sim", "cuda:1", "--probe-devices", PROCTOR_SIM_FAULTS="kernel.skip:dev=0")[1])
 
 
 def acceptance(sandbox):

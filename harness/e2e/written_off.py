@@ -59,7 +59,7 @@ def everything_says_so(sandbox):
     ran, document, console = run(sandbox)
     check(ran == {"A.Two"}, "these ran:", ran)
     ended = {case["id"]: (case["outcome"], case["reason"]) for case in document["cases"]}
-    check(ended == {"unit.none/A.One": ("skip", f"written_off:{WORDS}"), "unit.none/A.Two": ("pass", "")}, ended)
+    check(ended == {"unit.none/A.One": ("skip", f"config:{WORDS}"), "unit.none/A.Two": ("pass", "")}, ended)
     check((document["summary"]["planned"], document["summary"]["skip"]) == (2, 1), document["summary"])
     check(WORDS in console, "the console does not say why:", console)
     formats, _ = report_files(sandbox)
@@ -69,11 +69,11 @@ def everything_says_so(sandbox):
         check(done.returncode == 0, name, done.stdout, done.stderr)
         check(WORDS in (sandbox.last_out() / file).read_text(), file, "does not say why")
     [planned] = of_type(records(sandbox.last_out()), "run_planned")
-    check({"option": "[[skip]]", "value": "unit.none/*One", "told_by": "rule"} in planned["narrowed"]["options"],
-          planned["narrowed"])
-    listed = {case["id"]: case.get("written_off") for case in json.loads(sandbox.proctor("list", "--json").stdout)["cases"]}
+    check({"option": "[[skip]]", "value": "unit.none/*One", "covered_by": "rule"} in planned["restrictions"]["options"],
+          planned["restrictions"])
+    listed = {case["id"]: case.get("config_skip") for case in json.loads(sandbox.proctor("list", "--json").stdout)["cases"]}
     check(listed["unit.none/A.Two"] is None and listed["unit.none/A.One"]["owner"] == "jane", listed)
-    for words, code in ((["--fail-on-skip"], 3), (["--fail-on-skip=written_off:*"], 3), (["--fail-on-skip=needs:*"], 0),
+    for words, code in ((["--fail-on-skip"], 3), (["--fail-on-skip=config:*"], 3), (["--fail-on-skip=needs:*"], 0),
                         (["--case", "unit.none/A.One"], 3)):  # nothing was executed
         ran, _, _ = run(sandbox, *words, code=code)
         check("A.One" not in ran, words, "started it")
@@ -116,10 +116,10 @@ def a_plan_carries_it(sandbox):
     configure(sandbox, "")
     ran, document, _ = run(sandbox, "--plan", file)
     check(ran == {"A.Two"}, "with the plan ran", ran)
-    check(document["cases"][0]["reason"] == f"written_off:{WORDS}", document["cases"][0])
+    check(document["cases"][0]["reason"] == f"config:{WORDS}", document["cases"][0])
     plan = json.loads(file.read_text())
     check(plan.pop("digest") == digest(plan), "the digest is of something else")
-    plan["cases"][0]["written_off"]["expires"] = str(YESTERDAY)
+    plan["cases"][0]["config_skip"]["expires"] = str(YESTERDAY)
     file.write_text(json.dumps({**plan, "digest": digest(plan)}))
     ran, document, _ = run(sandbox, "--plan", file)
     check(ran == {"A.One", "A.Two"}, "with a plan that is older than the last day ran", ran)
@@ -132,7 +132,7 @@ def a_release(sandbox):
     check(sandbox.proctor("plan", "-o", "plan.json").returncode == 0, "no plan")
     subject = ["--subject", "commit=c0ffee", "--subject", "dirty=false"]
     cell = '[[cell]]\nsuite = "unit"\nbackend = "none"\nhardware = false\nmin_executed = 1\n'
-    allowed = '[skips]\n"written_off:waits for driver*" = "it is not released"\n'
+    allowed = '[skips]\n"config:waits for driver*" = "it is not released"\n'
     for planned in (False, True):
         run(sandbox, *subject, *(["--plan", "plan.json"] if planned else []))
         for skips in ("", allowed):

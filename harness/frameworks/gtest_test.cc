@@ -58,9 +58,7 @@ TEST(GtestList, RejectsLinesWithoutTestOrSuite) {
 
 TEST(GtestList, EmptyOutputListsNoTest) { EXPECT_TRUE(names_of("").empty()); }
 
-TEST(GtestFilter, KeepsPlainNames) {
-  EXPECT_EQ(*gtest_filter_for("A/0.B_1", {"A/0.B_1"}), "A/0.B_1");
-}
+TEST(GtestFilter, KeepsPlainNames) { EXPECT_EQ(*gtest_filter_for("A/0.B_1", {"A/0.B_1"}), "A/0.B_1"); }
 
 TEST(GtestFilter, SpecialCharactersBecomeQuestionMarks) {
   EXPECT_EQ(*gtest_filter_for("T/a::b - c*.X", {"T/a::b - c*.X", "T/short.X"}), "T/a??b ? c?.X");

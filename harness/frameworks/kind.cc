@@ -194,7 +194,7 @@ Verdict judge_reported(const CaseEnd& end, bool failed_code) {
                        : Verdict{Outcome::kFail, child.reason()};
   }
   if (child.result() == ChildResult::kError)
-    return {Outcome::kError, child.reason().empty() ? Reason::kChild : child.reason()};
+    return {Outcome::kError, child.reason().empty() ? Reason::kReportedByTest : child.reason()};
   if (!ended_well && !(failed_code && end.another_was_bad))
     return {Outcome::kFail, {Reason::kExit, end.exit_code}};
   switch (*child.result()) {

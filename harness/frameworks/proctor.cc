@@ -167,7 +167,7 @@ class ProctorKind final : public Kind {
       case ChildResult::kXpass:
         return {Outcome::kError, Reason::kProtocol};
       case ChildResult::kError:
-        return {Outcome::kError, child.reason().empty() ? Reason::kChild : child.reason()};
+        return {Outcome::kError, child.reason().empty() ? Reason::kReportedByTest : child.reason()};
     }
     return mismatch;
   }

@@ -292,7 +292,7 @@ class PytestKind final : public Kind {
       case ChildResult::kFail:
         return end.went_on || end.exit_code != 0 ? Verdict{Outcome::kFail, child.reason()} : mismatch;
       case ChildResult::kError:
-        return {Outcome::kError, child.reason().empty() ? Reason::kChild : child.reason()};
+        return {Outcome::kError, child.reason().empty() ? Reason::kReportedByTest : child.reason()};
       case ChildResult::kPass:
         return agrees(end) ? Verdict{Outcome::kPass, {}} : mismatch;
       case ChildResult::kSkip:

@@ -88,7 +88,7 @@ struct Case {
   CasePolicy policy;
   bool disabled = false;  // the framework itself does not run it: skip(disabled)
   // The entry of [[skip]] that applies to it: it is not started.
-  std::shared_ptr<const WrittenOff> written_off{};
+  std::shared_ptr<const WrittenOff> config_skip{};
   int expected_failures = 0;      // with which it still counts as expected, by its framework's list
   std::vector<std::string> tags;  // as its framework names them
   std::string rule;               // as the suite listed them; empty for foreign suites

@@ -18,34 +18,34 @@ enum class WarningCode {
   kBenchmarkList,
   kCallerFilter,
   kCaseWarning,
-  kClockUnused,
+  kTimeLimitUnused,
   kDeviceAccess,  // devices cannot be reached, or not any more, for a reason that the machine's files tell
   kDeviceDrained,
   kDeviceErrors,
-  kDeviceForeignHolder,
+  kDeviceInUse,
   kDeviceHealthFailed,
   kDeviceLost,
-  kDeviceNotBack,
+  kDeviceMemoryMissing,
   kDeviceReset,
   kDeviceShortage,  // the command line asked for devices, or for a number of them, that the machine lacks
   kDeviceSuspect,
-  kDeviceUnknown,
+  kDeviceStateUnknown,
   kDeviceWaited,
-  kDrain,
+  kDrainFailed,
   kDuplicateCase,
   kEvidence,
   kExcludeUnused,
-  kFrozen,
+  kRunnerFrozen,
   kGtestListener,
   kGuardLost,
   kGuardSlow,
   kHistory,
   kJournalChanged,  // the journal is not what its runner wrote
   kJournalFull,     // no more cases started, as nobody reads a longer journal
-  kJournalLost,
-  kJournalSeal,
-  kJournalSecondPlan,  // the journal holds another plan, which is ignored
-  kJournalTorn,
+  kJournalNotWritten,
+  kJournalDigestNotSaved,
+  kJournalDuplicatePlan,  // the journal holds another plan, which is ignored
+  kJournalTruncated,
   kKernelLog,
   kKnownFailureExpired,
   kKnownFailureUnused,
@@ -54,40 +54,40 @@ enum class WarningCode {
   kLeaseLost,
   kLeaseRecord,
   kLeaseWait,
-  kLeaseWatch,
-  kLeftAlive,
+  kLeaseWatchFailed,
+  kUnkillableProcess,
   kMaskMismatch,     // programs of a suite would see other devices than those that are leased for them
   kMaskUnused,       // the caller's mask names devices, and no suite gets one
   kNoDefaultDevice,  // a suite gets no device, as nothing determines the vendor
   kNoTimeLimit,      // a case may run for as long as the CI job does
   kNotListed,
   kOpenFiles,
-  kOutputNotPassed,  // `exec` could not pass on what its command printed
+  kOutputNotWritten,  // `exec` could not pass on what its command printed
   kOverrideReplaced,
   kOverrideUnused,
-  kParentWatch,
+  kParentWatchFailed,
   kPartIncomplete,  // of a joined run: a part was cut short, or executed less than it was to; the run is incomplete
   kPartRefused,  // of a joined run: a part was refused by its arguments or its configuration; the code is red
-  kPartsDiffer,
-  kPressure,
+  kPartMismatch,
+  kCpuPressureUnavailable,
   kProbe,
   kProgramChanged,  // a suite's program was changed during the run: its results are of no one program
   kPytestFilter,
   kReadyFile,
-  kReportLost,  // the journal or a report could not be written: no report, no green
+  kReportNotWritten,  // the journal or a report could not be written: no report, no green
   kRunRecord,
   kScratch,
-  kScratchLeft,
-  kSharedLeak,   // a shared process left processes behind: the case that started them is not known
-  kSkipExpired,  // an entry of [[skip]] no longer holds: its cases run
+  kScratchNotRemoved,
+  kSharedProcessLeak,  // a shared process left processes behind: the case that started them is not known
+  kSkipExpired,        // an entry of [[skip]] no longer holds: its cases run
   kSkipUnused,
-  kStackChanged,     // the driver stack changed during the run
-  kStackSinceGreen,  // the driver stack is not that of the last green run on this machine
-  kStandIn,
-  kStartCosts,
-  kStdoutLost,
+  kStackChanged,           // the driver stack changed during the run
+  kStackChangedSincePass,  // the driver stack is not that of the last green run on this machine
+  kSimulatedDriver,
+  kStartupOverhead,
+  kStdoutNotWritten,
   kSubject,
-  kSwept,
+  kKilledRunCleanup,
   kTelemetryTable,
   kTelemetryTimeout,  // a driver or a tool did not answer, or ended the child that asks
   kTelemetryTool,
@@ -101,12 +101,12 @@ std::string_view to_string(WarningCode code);
 // What was found out about a device, after a case or before it began.
 enum class HealthFact {
   kWaited,         // its memory came back, or its foreign holder went away, after `wait_ms`
-  kNotBack,        // `bytes` are still missing after `wait_ms`
+  kMemoryMissing,  // `bytes` are still missing after `wait_ms`
   kLost,           // the driver says that the device is lost
-  kForeignHolder,  // processes that are not ours have `bytes` on it
+  kInUse,          // processes that are not ours have `bytes` on it
   kUnknown,        // nothing can tell its state; this never counts as healthy
-  kL1Pass,         // the health probe copied, computed and compared
-  kL1Fail,
+  kProbePassed,    // the health probe copied, computed and compared
+  kProbeFailed,
   kReset,      // it was sick and has been reset, as the policy allows
   kKernelLog,  // the kernel logged an error of it
   kDrained,    // it gets no more cases
@@ -124,10 +124,10 @@ enum class Mark {
   kFlaky,
   kDeviceSuspect,   // an attempt that says nothing about the code, and its case: the device is to blame
   kOrderDependent,  // it failed twice after the same cases in a process, and passed alone
-  kTainted,         // it passed in a process in which a device failed later, and ran again
-  kUnproven,        // an attempt that counts for nothing: nobody can tell whether it is so
+  kInvalidated,     // it passed in a process in which a device failed later, and ran again
+  kUnconfirmed,     // an attempt that counts for nothing: nobody can tell whether it is so
 };
-inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kUnproven) + 1;
+inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kUnconfirmed) + 1;
 std::string_view to_string(Mark mark);
 
 // How much the rule of a check weighs.

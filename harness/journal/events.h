@@ -41,7 +41,7 @@
 
 namespace proctor {
 
-inline constexpr int kJournalVersion = 1;
+inline constexpr int kJournalVersion = 2;
 
 // One planned case. `id` is unique in the run: no two cases may share a verdict.
 struct PlannedCase {
@@ -138,7 +138,7 @@ struct PlannedSuite {
   std::string reason{};           // why there is no program, or ""
   int devices = 0;                // of each case
   std::string devices_reason{};   // why, where nobody wrote it: "pytest imports torch"
-  bool devices_declined = false;  // somebody wrote that it gets none: --gpus 0, backend = "none"
+  bool devices_disabled = false;  // somebody wrote that it gets none: --gpus 0, backend = "none"
 };
 
 // An entry of the list of --known-failures, for people who read of the run.
@@ -160,15 +160,15 @@ struct KnownFailuresFile {
 };
 
 // Who else tells a gate of an option or a variable: the digest of the plan, or one of its rules.
-inline constexpr std::string_view kToldByPlan = "plan";
-inline constexpr std::string_view kToldByRule = "rule";
+inline constexpr std::string_view kCoveredByPlan = "plan";
+inline constexpr std::string_view kCoveredByRule = "rule";
 
 // An option of a run by which cases may be left out, or judged in another way than their suites say.
 struct NarrowingOption {
   std::string option{};  // "--filter"
   std::string value{};   // as it was typed; "" of a flag
   std::string
-      told_by{};  // what else tells a gate of it: "plan" (its digest) or "rule" (one of the gate's); "": nothing
+      covered_by{};  // what else tells a gate of it: "plan" (its digest) or "rule" (one of the gate's); "": nothing
 };
 
 // A variable that does so (harness/base/narrowing_variables.h), as the processes of a suite have it.
@@ -177,8 +177,8 @@ struct NarrowingVariable {
   std::string backend{};
   std::string name{};
   std::string value{};
-  std::string by{};       // who says so: "caller" or "suite"
-  std::string told_by{};  // kToldByPlan: it stands in the plan; "": it does not
+  std::string by{};          // who says so: "caller" or "suite"
+  std::string covered_by{};  // kCoveredByPlan: it stands in the plan; "": it does not
 };
 
 // What of the caller decides which cases there are and how they are judged, besides the suites.
@@ -209,15 +209,15 @@ struct RunPlanned {
   std::optional<SimInfo> sim;
   int jobs = 1;
   RunRules rules{};
-  bool exec = false;                        // `proctor exec`: the exit code is the command's own
-  std::vector<std::string> vendors_here{};  // of whose devices this machine has some to give: "cuda"
-  std::string no_device_for;                // backend of which no device exists, or empty
+  bool exec = false;                            // `proctor exec`: the exit code is the command's own
+  std::vector<std::string> backends_present{};  // of whose devices this machine has some to give: "cuda"
+  std::string missing_backend;                  // backend of which no device exists, or empty
   // For it, the variable of the caller that leaves none; or empty.
-  std::string no_device_by{};
+  std::string hidden_by{};
   std::int64_t stress_ms = 0;            // --repeat 2h: cases repeat in turns for this time; 0: they do not
   std::optional<Exclusion> exclusion{};  // --repeat 99%:1%: what PlannedCase::repeat good executions exclude
   bool flaky_passes = false;             // if false, a flaky case is as red as a failed one
-  int flaky_budget = 0;  // with flaky_passes: how many of the executed cases may be flaky, in percent
+  int max_flaky_percent = 0;  // with flaky_passes: how many of the executed cases may be flaky, in percent
   std::vector<PlannedDevice> devices;
   std::vector<PlannedCase> cases;
   std::vector<std::pair<std::string, std::string>> stack;  // "xpu.driver" -> "22.43.24595.41", ...
@@ -228,7 +228,7 @@ struct RunPlanned {
   std::string size{};      // of our checks
   std::uint64_t seed = 0;  // which points of their axes our checks were tried with
   std::string profile{};   // --profile
-  Narrowed narrowed{};
+  Narrowed restrictions{};
   std::vector<InputFile> inputs{};
 };
 
@@ -290,11 +290,11 @@ struct Trial {
 struct Termination {
   int signal_sent = 0;  // 0: the case ended by itself
   bool forced = false;  // SIGKILL was needed after the grace
-  bool unreapable = false;
-  std::int64_t kill_to_empty_ms = 0;  // from SIGKILL to the proof that nothing is left
+  bool unkillable = false;
+  std::int64_t kill_duration_ms = 0;  // from SIGKILL to the proof that nothing is left
   std::vector<LeakedProcess> leaked_processes;
   // Of a process that several cases shared: those that began in it, any of which may have left the leaked_processes.
-  std::vector<std::string> left_by{};
+  std::vector<std::string> leaked_by{};
   // What became of the process that guards the case, so that the runner ended the case itself: "it was killed
   // by signal 9". "": it did its work.
   std::string guard_lost{};
@@ -304,7 +304,7 @@ struct OutputInfo {
   std::string log;
   std::uint64_t bytes = 0;
   std::uint64_t dropped_bytes = 0;
-  bool lost = false;  // the log could not be written to disk
+  bool write_failed = false;  // the log could not be written to disk
   std::string stdout_tail;
   std::string stderr_tail;
 };
@@ -391,8 +391,8 @@ struct RankEnd {
   std::optional<Verdict> verdict{};
   std::optional<int> exit_code{};
   std::optional<int> exit_signal{};
-  std::string left{};            // how the check announced that this rank would end: "signal:9", "ended"
-  bool ended_by_runner = false;  // the runner ended it after the others had ended
+  std::string announced_end{};      // how the check announced that this rank would end: "signal:9", "ended"
+  bool stopped_by_proctor = false;  // the runner ended it after the others had ended
   std::string last_step{};
   std::string log{};  // relative to the run directory
   std::uint64_t bytes = 0;
@@ -441,9 +441,9 @@ struct CaseEnded {
   std::string case_id;
   Verdict verdict;
   Marks marks;
-  std::string known_failure;       // source of the matching entry, if any
-  std::string note;                // one sentence, e.g. why it was not run
-  std::string known_failure_at{};  // where that entry stands: "known.toml:12"
+  std::string known_failure;             // source of the matching entry, if any
+  std::string note;                      // one sentence, e.g. why it was not run
+  std::string known_failure_location{};  // where that entry stands: "known.toml:12"
 };
 
 // What the history of --history knows of a case that failed or was flaky. It is read after the last case.

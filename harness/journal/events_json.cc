@@ -33,7 +33,7 @@ void fields(auto& io, Is<PlannedCase> auto& r) {
 
 void fields(auto& io, Is<PlannedDevice> auto& r) {
   io("id", r.id), io("backend", r.backend), io("name", r.name), io("simulated", r.simulated);
-  io("uuid", r.uuid), io("pci", r.pci), io("pci_id", r.pci_id), io("capability", r.capability);
+  io("uuid", r.uuid), io("pci", r.pci), io("pci_id", r.pci_id), io("compute_capability", r.capability);
 }
 
 void fields(auto& io, Is<ContainmentInfo> auto& r) {
@@ -69,11 +69,12 @@ void fields(auto& io, Is<Subject> auto& r) {
 void fields(auto& io, Is<PlannedSuite> auto& r) {
   io("name", r.name), io("backend", r.backend), io("kind", r.kind), io("command", r.command);
   io("program", r.program), io("bytes", r.bytes), io("reason", r.reason), io("devices", r.devices);
-  io("devices_reason", r.devices_reason), io("devices_declined", r.devices_declined);
+  io("devices_reason", r.devices_reason), io("devices_disabled", r.devices_disabled);
 }
 
 void fields(auto& io, Is<KnownFailureEntry> auto& r) {
-  io("at", r.at), io("cases", r.cases), io("source", r.source), io("issue", r.issue), io("owner", r.owner);
+  io("location", r.at), io("cases", r.cases), io("source", r.source), io("issue", r.issue),
+      io("owner", r.owner);
   io("added", r.added), io("expires", r.expires);
 }
 
@@ -82,12 +83,12 @@ void fields(auto& io, Is<KnownFailuresFile> auto& r) {
 }
 
 void fields(auto& io, Is<NarrowingOption> auto& r) {
-  io("option", r.option), io("value", r.value), io("told_by", r.told_by);
+  io("option", r.option), io("value", r.value), io("covered_by", r.covered_by);
 }
 
 void fields(auto& io, Is<NarrowingVariable> auto& r) {
   io("suite", r.suite), io("backend", r.backend), io("name", r.name), io("value", r.value), io("by", r.by);
-  io("told_by", r.told_by), io.exact("value_bytes", r.value);
+  io("covered_by", r.covered_by), io.exact("value_bytes", r.value);
 }
 
 void fields(auto& io, Is<Narrowed> auto& r) { io("options", r.options), io("variables", r.variables); }
@@ -102,15 +103,15 @@ void fields(auto& io, Is<RunPlanned> auto& r) {
   io("plan_digest", r.plan_digest), io("filters", r.filters), io("shard", r.shard), io("remaining", r.rest),
       io("containment", r.containment), io("sim", r.sim), io("jobs", r.jobs);
   for_each_rule([&io](const RunRule& rule, auto& value) { io(rule.member, value); }, r.rules);
-  io("exec", r.exec), io("vendors_here", r.vendors_here), io("no_device_for", r.no_device_for),
-      io("no_device_by", r.no_device_by);
-  io("flaky_passes", r.flaky_passes), io("flaky_budget", r.flaky_budget);
+  io("exec", r.exec), io("backends_present", r.backends_present), io("missing_backend", r.missing_backend),
+      io("hidden_by", r.hidden_by);
+  io("flaky_passes", r.flaky_passes), io("max_flaky_percent", r.max_flaky_percent);
   io("stress_ms", r.stress_ms), io("exclusion", r.exclusion);
   io("devices", r.devices), io("cases", r.cases), io("stack", r.stack);
   io("fingerprint", r.fingerprint);
   io("subject", r.subject), io("suites", r.suites), io("known_failures", r.known_failures);
   io("size", r.size), io("seed", r.seed), io("profile", r.profile);
-  io("narrowed", r.narrowed), io("inputs", r.inputs);
+  io("restrictions", r.restrictions), io("inputs", r.inputs);
   io.exact("command_line_bytes", r.command_line), io.exact("directory_bytes", r.directory);
 }
 
@@ -140,13 +141,14 @@ void fields(auto& io, Is<TrialDevice> auto& r) { io("role", r.role), io("device"
 void fields(auto& io, Is<Trial> auto& r) { io("ok", r.ok), io("devices", r.devices); }
 
 void fields(auto& io, Is<Termination> auto& r) {
-  io("signal_sent", r.signal_sent), io("forced", r.forced), io("unreapable", r.unreapable);
-  io("kill_to_empty_ms", r.kill_to_empty_ms), io("leaked_processes", r.leaked_processes),
-      io("left_by", r.left_by), io("guard_lost", r.guard_lost);
+  io("signal_sent", r.signal_sent), io("forced", r.forced), io("unkillable", r.unkillable);
+  io("kill_duration_ms", r.kill_duration_ms), io("leaked_processes", r.leaked_processes),
+      io("leaked_by", r.leaked_by), io("guard_lost", r.guard_lost);
 }
 
 void fields(auto& io, Is<OutputInfo> auto& r) {
-  io("log", r.log), io("bytes", r.bytes), io("dropped_bytes", r.dropped_bytes), io("lost", r.lost);
+  io("log", r.log), io("bytes", r.bytes), io("dropped_bytes", r.dropped_bytes),
+      io("write_failed", r.write_failed);
   io("stdout_tail", r.stdout_tail), io("stderr_tail", r.stderr_tail);
 }
 
@@ -183,7 +185,8 @@ void fields(auto& io, Is<TelemetryInfo> auto& r) { io("host", r.host), io("devic
 
 void fields(auto& io, Is<RankEnd> auto& r) {
   io("rank", r.rank), io("devices", r.devices), io("verdict", r.verdict), io("exit_code", r.exit_code);
-  io("exit_signal", r.exit_signal), io("left", r.left), io("ended_by_runner", r.ended_by_runner);
+  io("exit_signal", r.exit_signal), io("announced_end", r.announced_end),
+      io("stopped_by_proctor", r.stopped_by_proctor);
   io("last_step", r.last_step), io("log", r.log), io("bytes", r.bytes), io("dropped_bytes", r.dropped_bytes);
   io("environment", r.environment);
 }
@@ -206,7 +209,7 @@ void fields(auto& io, Is<AttemptSuspected> auto& r) {
 
 void fields(auto& io, Is<CaseEnded> auto& r) {
   io("case", r.case_id), io("verdict", r.verdict), io("marks", r.marks), io("known_failure", r.known_failure);
-  io("note", r.note), io("known_failure_at", r.known_failure_at);
+  io("note", r.note), io("known_failure_location", r.known_failure_location);
 }
 
 void fields(auto& io, Is<CasePast> auto& r) {
@@ -222,7 +225,7 @@ void fields(auto& io, Is<HardwareEvidence> auto& r) {
 }
 
 void fields(auto& io, Is<DeviceHealth> auto& r) {
-  io("device", r.device), io("what", r.what), io("case", r.case_id), io("at_ms", r.at_ms);
+  io("device", r.device), io("finding", r.what), io("case", r.case_id), io("at_ms", r.at_ms);
   io("wait_ms", r.wait_ms), io("bytes", r.bytes), io("evidence", r.evidence);
 }
 
@@ -439,7 +442,7 @@ class Reader {
 // A plan without one of these members would be read as a run that nothing narrowed, or that read no file. Others may be
 // missing in a journal of an older version.
 std::string lacking_in_plan(const Read& json) {
-  for (const char* key : {"narrowed", "inputs"}) {
+  for (const char* key : {"restrictions", "inputs"}) {
     if (!json.contains(key)) return key;
   }
   return "";
@@ -540,10 +543,10 @@ Result<std::optional<Event>> parse_json_line(std::string_view line) {
     return Error{ErrorKind::kSystem, "read a journal record: it has no type", {}, 0};
   }
   const auto version = json.find("v");
-  if (version != json.end() && version->is_number() && version->get<double>() > kJournalVersion) {
-    return Error::usage("read a journal record: it is of version " + version->dump() +
-                            ", and this proctor reads " + std::to_string(kJournalVersion),
-                        "Read it with the proctor that wrote it, or a newer one.");
+  if (version != json.end() && version->is_number() && version->get<double>() != kJournalVersion) {
+    return Error::usage("read a journal record: its journal has version " + version->dump() +
+                            ", and this Proctor reads version " + std::to_string(kJournalVersion),
+                        "Read it with a Proctor of the version that wrote it.");
   }
   if (*type == kTypeName<RunPlanned>) {
     if (const std::string key = lacking_in_plan(json); !key.empty())

@@ -31,15 +31,15 @@ RunPlanned full_plan() {
   plan.jobs = 3;
   plan.rules.min_executed = 2;
   plan.rules.fail_on_skip = "*CUDA";
-  plan.vendors_here = {"cuda"};
+  plan.backends_present = {"cuda"};
   plan.rules.strict = true;
   plan.exec = true;
   plan.rules.each_device = true;
   plan.flaky_passes = true;
-  plan.flaky_budget = 5;
+  plan.max_flaky_percent = 5;
   plan.rules.allow_no_device = true;
-  plan.no_device_for = "cuda";
-  plan.no_device_by = "CUDA_VISIBLE_DEVICES";
+  plan.missing_backend = "cuda";
+  plan.hidden_by = "CUDA_VISIBLE_DEVICES";
   plan.devices = {{"xpu-sim:0", "xpu", "Card", true, "uuid", "0000:03:00.0", "8086:e211", "9.0"}};
   plan.cases = {{"m.xpu/A.B", "m", "xpu", "proctor", "proctor.m.xpu", "A.B", 2, 4, 60'000}};
   plan.stack = {{"xpu.driver", "22.43"}, {"xpu.loader", "1.8.12"}};
@@ -60,7 +60,7 @@ RunPlanned full_plan() {
   plan.size = "full";
   plan.seed = 7;
   plan.profile = "ci";
-  plan.narrowed =
+  plan.restrictions =
       Narrowed{{{"--filter", "a*", "plan"}}, {{"m", "xpu", "PYTHONOPTIMIZE", "1", "caller", "plan"}}};
   plan.inputs = {{"proctor.toml", "0f0f"}};
   plan.stress_ms = 7'200'000;
@@ -93,8 +93,8 @@ AttemptEnded full_attempt() {
                        .verdict = Verdict{Outcome::kCrash, {Reason::kSignal, 9}},
                        .exit_code = 3,
                        .exit_signal = 9,
-                       .left = "signal:9",
-                       .ended_by_runner = true,
+                       .announced_end = "signal:9",
+                       .stopped_by_proctor = true,
                        .last_step = "reduce",
                        .log = "logs/x.rank1.log",
                        .bytes = 7,
@@ -130,7 +130,7 @@ std::vector<Event> all_events() {
                      55,
                      {"xpu-sim:0"},
                      "logs/x.log",
-                     {{"ZE_AFFINITY_MASK", "0", "proctor"}, {"CUDA_VISIBLE_DEVICES", std::nullopt, "nobody"}},
+                     {{"ZE_AFFINITY_MASK", "0", "proctor"}, {"CUDA_VISIBLE_DEVICES", std::nullopt, "unset"}},
                      true},
       full_attempt(),
       AttemptSuspected{"m.xpu/A.B", 2, 3, "xpu-sim:0", "wrong bytes"},
@@ -141,7 +141,7 @@ std::vector<Event> all_events() {
                 "a note",
                 "known.toml:1"},
       CasePast{"m.xpu/A.B", 7, 2, 1, "0123abc", "456def"},
-      DeviceHealth{"xpu-sim:1", HealthFact::kNotBack, "m.xpu/A.B", 77, 60'000, 268'435'456, "256 MiB"},
+      DeviceHealth{"xpu-sim:1", HealthFact::kMemoryMissing, "m.xpu/A.B", 77, 60'000, 268'435'456, "256 MiB"},
       HardwareEvidence{"xpu:0000:03:00.0",
                        "start",
                        "0000:03:00.0",
@@ -155,7 +155,7 @@ std::vector<Event> all_events() {
                        {"boot_id: unreadable"},
                        77},
       ProgramRead{"/home/user/build/m", "ff00", "it was changed"},
-      Warning{WarningCode::kJournalLost, "the disk is full"},
+      Warning{WarningCode::kJournalNotWritten, "the disk is full"},
       StopRequested{15, StopCause::kSignal, 99},
       RunEnded{"2026-01-31T12:00:09Z", 9000}};
 }
@@ -239,9 +239,9 @@ TEST(EventsJson, EveryFieldIsWritten) {
   EXPECT_EQ(plan["known_failures"]["entries"][0].size(), field_count(KnownFailureEntry{}));
   EXPECT_EQ(plan["inputs"][0].size(), field_count(InputFile{}));
   EXPECT_EQ(plan["exclusion"].size(), field_count(Exclusion{}));
-  EXPECT_EQ(plan["narrowed"].size(), field_count(Narrowed{}));
-  EXPECT_EQ(plan["narrowed"]["options"][0].size(), field_count(NarrowingOption{}));
-  EXPECT_EQ(plan["narrowed"]["variables"][0].size(), field_count(NarrowingVariable{}));
+  EXPECT_EQ(plan["restrictions"].size(), field_count(Narrowed{}));
+  EXPECT_EQ(plan["restrictions"]["options"][0].size(), field_count(NarrowingOption{}));
+  EXPECT_EQ(plan["restrictions"]["variables"][0].size(), field_count(NarrowingVariable{}));
   const json end = json::parse(to_json_line(full_attempt()));
   EXPECT_EQ(end["termination"].size(), field_count(Termination{}));
   EXPECT_EQ(end["termination"]["leaked_processes"][0].size(), field_count(LeakedProcess{}));
@@ -322,7 +322,7 @@ TEST(EventsJson, ValuesRoundTrip) {
   EXPECT_TRUE(plan.rules.strict);
   EXPECT_TRUE(plan.rules.each_device);
   EXPECT_TRUE(plan.flaky_passes);
-  EXPECT_EQ(plan.flaky_budget, 5);
+  EXPECT_EQ(plan.max_flaky_percent, 5);
   EXPECT_TRUE(plan.exec);
 
   const auto end = std::get<AttemptEnded>(**parse_json_line(to_json_line(full_attempt())));
@@ -334,9 +334,9 @@ TEST(EventsJson, ValuesRoundTrip) {
   EXPECT_EQ(end.evidence.core.bytes, 12'345u);
   EXPECT_EQ(end.evidence.frame->location, "queue.cc:40");
   EXPECT_EQ(end.termination.leaked_processes.at(0).pid, 4711);
-  EXPECT_EQ(end.termination.left_by.at(0), "m.xpu/A.C");
+  EXPECT_EQ(end.termination.leaked_by.at(0), "m.xpu/A.C");
   EXPECT_EQ(end.termination.guard_lost, "it was killed by signal 9");
-  EXPECT_EQ(end.ranks.at(0).left, "signal:9");
+  EXPECT_EQ(end.ranks.at(0).announced_end, "signal:9");
   EXPECT_EQ(to_string(end.ranks.at(0).verdict.value()), "crash(signal:9)");
   EXPECT_EQ(end.failures.at(0).line, 12);
   EXPECT_EQ(end.measures.at(0).value, 12.25);
@@ -361,12 +361,12 @@ TEST(EventsJson, CommandLineBytesRoundTrip) {
   for (int byte = 1; byte < 256; ++byte) bytes += static_cast<char>(byte);
   plan.command_line = {"proctor", "", bytes, "\\xFF\\", "\x1b[31mred"};
   plan.directory = "/caf\xe9";
-  plan.narrowed = Narrowed{.options = {}, .variables = {NarrowingVariable{.value = bytes}}};
+  plan.restrictions = Narrowed{.options = {}, .variables = {NarrowingVariable{.value = bytes}}};
   const std::string line = to_json_line(plan);
   const auto back = std::get<RunPlanned>(**parse_json_line(line));
   EXPECT_EQ(back.command_line, plan.command_line);
   EXPECT_EQ(back.directory, plan.directory);
-  EXPECT_EQ(back.narrowed.variables.at(0).value, bytes);
+  EXPECT_EQ(back.restrictions.variables.at(0).value, bytes);
   EXPECT_EQ(to_json_line(back), line);
   plan.command_line = {"proctor", "\\xFF\n", "caf\xc3\xa9"};
   EXPECT_FALSE(json::parse(to_json_line(plan)).contains("command_line_bytes")) << "it is readable as it is";
@@ -412,7 +412,7 @@ TEST(EventsJson, IgnoresUnknownTypesAndKeys) {
 }
 
 TEST(EventsJson, RejectsPlanWithoutNarrowedOrInputs) {
-  for (const std::string key : {"narrowed", "inputs"}) {
+  for (const std::string key : {"restrictions", "inputs"}) {
     json damaged = json::parse(to_json_line(full_plan()));
     damaged.erase(key);
     const auto event = parse_json_line(damaged.dump());

@@ -2,7 +2,7 @@
 //
 // Each record ends with the digest of all bytes of the journal before that digest, those of the record included:
 //
-//   {"v":1,"type":"warning",...,"sum":"1f2e3d4c5b6a79881f2e3d4c5b6a7988"}
+//   {"v":2,"type":"warning",...,"sum":"1f2e3d4c5b6a79881f2e3d4c5b6a7988"}
 //
 // So a record that was changed, taken out or put in does not fit the next one. It needs no key, and whoever writes all
 // that follows anew is not found out by it: it shows what tests and accidents do, and not what somebody does who knows

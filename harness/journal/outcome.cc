@@ -127,10 +127,10 @@ struct StopRow {
 constexpr auto kStops = std::to_array<StopRow>({
     {StopCause::kSignal, "signal", Reason::kInterrupted},
     {StopCause::kParentDied, "parent_died", Reason::kInterrupted},
-    {StopCause::kDeadline, "deadline", Reason::kBudget},
+    {StopCause::kDeadline, "deadline", Reason::kRunLimit},
     {StopCause::kFailFast, "fail_fast", Reason::kFailFast},
-    {StopCause::kBreaker, "breaker", Reason::kBreaker},
-    {StopCause::kJournal, "journal", Reason::kBudget},
+    {StopCause::kMachineFailures, "machine_failures", Reason::kMachineFailures},
+    {StopCause::kJournal, "journal", Reason::kRunLimit},
 });
 
 static_assert(is_whole(kStops, kStopCauses));

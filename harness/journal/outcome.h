@@ -57,9 +57,9 @@ enum class Reason {
   kWarn,
   kSetup,
   kDriverCrash,  // its value: the signal
-  kLeft,         // how the rank ended
+  kRankEnded,    // how the rank ended
   kExit,         // also of skip; the exit code
-  kOrder,        // it passed beside others in a process, and failed alone
+  kFailsAlone,   // it passed beside others in a process, and failed alone
   // of error
   kNoResult,
   kResultMismatch,
@@ -67,36 +67,36 @@ enum class Reason {
   kDiscovery,
   kSpawn,  // the name of the errno
   kGuardLost,
-  kForeignHolder,
+  kDeviceInUse,
   kMaskMismatch,
-  kRanks,
+  kRankLost,
   kRanksDisagree,
   kNoExitStatus,
-  kEnvironment,
+  kProcessSetup,
   kLeaseTimeout,
-  kChild,
+  kReportedByTest,
   kSkipWithoutReason,
   kSelftest,        // what of the self-test failed
   kUnknownOutcome,  // how a newer version spells it
   // of timeout, stall
   kStarved,
   kStartup,
-  kAfterEnd,
+  kShutdown,
   kNotReady,  // also of fail
-  kEndedByRunner,
+  kStoppedByProctor,
   // of crash
   kSignal,  // its number
   kOomHost,
   // of device_lost
   kDevice,  // its id
   // of notrun
-  kBudget,
+  kRunLimit,
   kInterrupted,
   kFailFast,
-  kStartUp,
+  kStartupFailed,
   kDeviceLost,  // also of fail
   kDeviceUnhealthy,
-  kBreaker,
+  kMachineFailures,
   // of skip
   kNeeds,  // "devices>=2"
   kNoDevice,
@@ -104,7 +104,7 @@ enum class Reason {
   kHidden,        // the variable
   kDriverTooOld,  // "12.2<13.0"
   kDisabled,
-  kWrittenOff,  // "waits for driver 580 (jane, until 2027-03-01)"
+  kConfig,  // "waits for driver 580 (jane, until 2027-03-01)"
   kFramework,
   kLibraryMissing,  // its name
   kSymbolMissing,
@@ -204,7 +204,7 @@ bool is_bad(Outcome outcome);
 bool is_bad(Outcome outcome, std::string_view kind);
 
 // Why a run was stopped before its end: one spelling each in journals and reports, and what it means for the rest.
-enum class StopCause { kSignal, kParentDied, kDeadline, kFailFast, kBreaker, kJournal };
+enum class StopCause { kSignal, kParentDied, kDeadline, kFailFast, kMachineFailures, kJournal };
 inline constexpr std::size_t kStopCauses = static_cast<std::size_t>(StopCause::kJournal) + 1;
 std::string_view to_string(StopCause cause);
 

@@ -29,37 +29,37 @@ constexpr bool kMidway = true;
 
 // clang-format off
 constexpr OutcomeMeaning kMeanings[] = {
-    {kPass, Of::kAll, Standing::kPassing, RunVerdict::kPassed, ExecCode::kCommand, Shade::kGreen, Doubt::kNone, !kMidway,
+    {kPass, Of::kAll, ResultClass::kPassing, RunVerdict::kPassed, ExecCode::kCommand, Shade::kGreen, Doubt::kNone, !kMidway,
      "passed"},
-    {kFail, Of::kAll, Standing::kFailing, RunVerdict::kFailed, ExecCode::kCommand, Shade::kRed, Doubt::kUnlessExpected, !kMidway,
+    {kFail, Of::kAll, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kCommand, Shade::kRed, Doubt::kUnlessExpected, !kMidway,
      "failed"},
-    {kError, Of::kElsewhere, Standing::kFailing, RunVerdict::kFailed, ExecCode::kHarness, Shade::kRed, Doubt::kUnlessNotStarted, kMidway,
+    {kError, Of::kElsewhere, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kHarness, Shade::kRed, Doubt::kUnlessNotStarted, kMidway,
      "the harness could not run or read it"},
-    {kError, Of::kMachine, Standing::kFailing, RunVerdict::kMachineFailed, ExecCode::kHarness, Shade::kRed, Doubt::kUnlessNotStarted, kMidway,
+    {kError, Of::kMachine, ResultClass::kFailing, RunVerdict::kMachineFailed, ExecCode::kHarness, Shade::kRed, Doubt::kUnlessNotStarted, kMidway,
      "the harness could not run or read it"},
-    {kTimeout, Of::kElsewhere, Standing::kFailing, RunVerdict::kFailed, ExecCode::kLimit, Shade::kRed, Doubt::kYes, kMidway,
+    {kTimeout, Of::kElsewhere, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kLimit, Shade::kRed, Doubt::kYes, kMidway,
      "still running after its time limit"},
-    {kTimeout, Of::kMachine, Standing::kFailing, RunVerdict::kMachineFailed, ExecCode::kLimit, Shade::kRed, Doubt::kNone, kMidway,
+    {kTimeout, Of::kMachine, ResultClass::kFailing, RunVerdict::kMachineFailed, ExecCode::kLimit, Shade::kRed, Doubt::kNone, kMidway,
      "the machine gave it too little CPU time for its time limit"},
-    {kStall, Of::kElsewhere, Standing::kFailing, RunVerdict::kFailed, ExecCode::kLimit, Shade::kRed, Doubt::kYes, kMidway,
+    {kStall, Of::kElsewhere, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kLimit, Shade::kRed, Doubt::kYes, kMidway,
      "no output for as long as its stall limit"},
-    {kStall, Of::kMachine, Standing::kFailing, RunVerdict::kMachineFailed, ExecCode::kLimit, Shade::kRed, Doubt::kNone, kMidway,
+    {kStall, Of::kMachine, ResultClass::kFailing, RunVerdict::kMachineFailed, ExecCode::kLimit, Shade::kRed, Doubt::kNone, kMidway,
      "the machine gave it too little CPU time to write anything within its stall limit"},
-    {kCrash, Of::kAll, Standing::kFailing, RunVerdict::kFailed, ExecCode::kCommand, Shade::kRed, Doubt::kYes, kMidway,
+    {kCrash, Of::kAll, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kCommand, Shade::kRed, Doubt::kYes, kMidway,
      "crashed"},
-    {kDeviceLost, Of::kAll, Standing::kFailing, RunVerdict::kMachineFailed, ExecCode::kMachine, Shade::kRed, Doubt::kYes, kMidway,
+    {kDeviceLost, Of::kAll, ResultClass::kFailing, RunVerdict::kMachineFailed, ExecCode::kMachine, Shade::kRed, Doubt::kYes, kMidway,
      "the driver reported its device as gone"},
-    {kSkip, Of::kAll, Standing::kUnrun, RunVerdict::kPassed, ExecCode::kCommand, Shade::kDim, Doubt::kNone, !kMidway,
+    {kSkip, Of::kAll, ResultClass::kNotrun, RunVerdict::kPassed, ExecCode::kCommand, Shade::kDim, Doubt::kNone, !kMidway,
      "skipped"},
-    {kXfail, Of::kAll, Standing::kExpected, RunVerdict::kPassed, ExecCode::kCommand, Shade::kDim, Doubt::kNone, !kMidway,
+    {kXfail, Of::kAll, ResultClass::kExpected, RunVerdict::kPassed, ExecCode::kCommand, Shade::kDim, Doubt::kNone, !kMidway,
      "fails as known"},
-    {kXpass, Of::kOurs, Standing::kFailing, RunVerdict::kFailed, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
+    {kXpass, Of::kOurs, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
      "passed although it is expected to fail; remove its entry in the list, or its xfail marker"},
-    {kXpass, Of::kForeign, Standing::kExpected, RunVerdict::kPassed, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
+    {kXpass, Of::kForeign, ResultClass::kExpected, RunVerdict::kPassed, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
      "passed although it is expected to fail; remove its entry in the list, or its xfail marker"},
-    {kNotrun, Of::kElsewhere, Standing::kUnrun, RunVerdict::kIncomplete, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
+    {kNotrun, Of::kElsewhere, ResultClass::kNotrun, RunVerdict::kIncomplete, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
      "not run"},
-    {kNotrun, Of::kMachine, Standing::kUnrun, RunVerdict::kMachineFailed, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
+    {kNotrun, Of::kMachine, ResultClass::kNotrun, RunVerdict::kMachineFailed, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
      "not run"},
 };
 // clang-format on
@@ -90,8 +90,8 @@ const OutcomeMeaning& meaning_of(const Verdict& verdict, std::string_view kind) 
   return row_for(kMeanings, verdict, kind);
 }
 
-std::string_view to_string(Standing standing) {
-  return name_in({"passing", "failing", "expected", "unrun"}, standing);
+std::string_view to_string(ResultClass result_class) {
+  return name_in({"passing", "failing", "expected", "notrun"}, result_class);
 }
 
 std::string_view to_string(MeaningOf of) {

@@ -59,7 +59,7 @@ enum class MeaningOf {
 };
 
 // As which of these a comparison of two runs takes it; its classes are pairs of them (regression: passing, failing).
-enum class Standing { kPassing, kFailing, kExpected, kUnrun };
+enum class ResultClass { kPassing, kFailing, kExpected, kNotrun };
 // Whose code `exec` ends with: its command's own, that of a limit, the machine's, or that of a failure of ours.
 enum class ExecCode { kCommand, kLimit, kMachine, kHarness };
 enum class Shade { kGreen, kDim, kYellow, kRed };
@@ -74,7 +74,7 @@ enum class DeviceDoubt {
 struct OutcomeMeaning {
   Outcome outcome;
   MeaningOf of;
-  Standing standing;
+  ResultClass result_class;
   RunVerdict run;  // of a run with such a case alone
   ExecCode exec;
   Shade shade;
@@ -118,7 +118,7 @@ std::span<const OutcomeMeaning> outcome_meanings();
 
 const OutcomeMeaning& meaning_of(const Verdict& verdict, std::string_view kind = {});
 
-std::string_view to_string(Standing standing);
+std::string_view to_string(ResultClass result_class);
 std::string_view to_string(MeaningOf of);  // "the machine's"; "" for all
 
 }  // namespace proctor

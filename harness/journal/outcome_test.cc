@@ -89,7 +89,7 @@ TEST(Outcome, TheReasonDecidesTheOwner) {
   EXPECT_EQ(blame_of({Outcome::kError, Reason::kGuardLost}), Blame::kMachine);
   EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kDeviceLost}), Blame::kMachine);
   EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kDeviceUnhealthy}), Blame::kMachine);
-  EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kBreaker}), Blame::kMachine);
+  EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kMachineFailures}), Blame::kMachine);
 }
 
 TEST(OutcomeMeaning, WhatWasNotRunAndAnUnexpectedPassPassNowhere) {
@@ -97,7 +97,7 @@ TEST(OutcomeMeaning, WhatWasNotRunAndAnUnexpectedPassPassNowhere) {
     EXPECT_FALSE(row.words.empty());
     if (row.outcome == Outcome::kPass) continue;
     SCOPED_TRACE(row.words);
-    EXPECT_NE(row.standing, Standing::kPassing);
+    EXPECT_NE(row.result_class, ResultClass::kPassing);
     EXPECT_NE(row.shade, Shade::kGreen);
     EXPECT_TRUE(row.outcome != Outcome::kNotrun || row.run != RunVerdict::kPassed);
   }
@@ -110,7 +110,7 @@ TEST(OutcomeMeaning, ReasonAndKindSelectMeaning) {
   EXPECT_EQ(code(Outcome::kError, Reason::kNoResult), kExitRed);
   EXPECT_EQ(code(Outcome::kError, Reason::kProtocol), kExitRed);
   EXPECT_EQ(code(Outcome::kError, Reason::kGuardLost), kExitMachine);
-  EXPECT_EQ(code(Outcome::kNotrun, Reason::kBudget), kExitIncomplete);
+  EXPECT_EQ(code(Outcome::kNotrun, Reason::kRunLimit), kExitIncomplete);
   EXPECT_EQ(code(Outcome::kNotrun, Reason::kDeviceUnhealthy), kExitMachine);
   EXPECT_EQ(code(Outcome::kXpass, "", "proctor"), kExitRed);
   EXPECT_EQ(code(Outcome::kXpass, "", "pytest"), kExitGreen);
@@ -158,7 +158,7 @@ TEST(Reasons, TextContainsNameAndValue) {
   EXPECT_EQ(killed.text(), "signal:11");
   EXPECT_EQ(killed.value_of(Reason::kSignal), "11");
   EXPECT_EQ(killed.value_of(Reason::kExit), std::nullopt);
-  EXPECT_EQ(ReasonText(Reason::kBudget).text(), "budget");
+  EXPECT_EQ(ReasonText(Reason::kRunLimit).text(), "run_limit");
   EXPECT_TRUE(ReasonText("").empty());
   EXPECT_NE(reason_in_words("signals"), Reason::kSignal);
 }
@@ -170,7 +170,7 @@ TEST(Reasons, UnknownReasonKeepsMeaningOfOutcome) {
   EXPECT_EQ(to_string(verdict), "notrun(of_a_later_version:3)");
   EXPECT_EQ(meaning_of_reason(verdict), nullptr);
   EXPECT_EQ(blame_of(verdict), blame_of({Outcome::kNotrun, ""}));
-  EXPECT_EQ(meaning_of_reason({Outcome::kCrash, Reason::kBudget}), nullptr);  // of another outcome
+  EXPECT_EQ(meaning_of_reason({Outcome::kCrash, Reason::kRunLimit}), nullptr);  // of another outcome
 }
 
 TEST(Reasons, DescriptionIncludesValue) {
@@ -194,22 +194,23 @@ TEST(EventWords, WarningCodesRoundTrip) {
     const auto code = static_cast<WarningCode>(i);
     EXPECT_EQ(read_back({code, "text"}).code, code) << to_string(code);
   }
-  EXPECT_THAT(to_json_line(Warning{WarningCode::kReportLost, ""}), HasSubstr(R"("code":"report_lost")"));
+  EXPECT_THAT(to_json_line(Warning{WarningCode::kReportNotWritten, ""}),
+              HasSubstr(R"("code":"report_not_written")"));
 }
 
 TEST(EventWords, KeepsUnknownWarningCode) {
   const Warning read = read_back({WarningWord::in_text("of_a_later_version"), "text"});
   EXPECT_EQ(read.code.text(), "of_a_later_version");
   EXPECT_FALSE(is_machine_warning(read.code));
-  EXPECT_NE(read.code, WarningCode::kReportLost);
+  EXPECT_NE(read.code, WarningCode::kReportNotWritten);
 }
 
 TEST(EventWords, ClassifiesMachineWarnings) {
   for (const WarningCode code :
        {WarningCode::kDeviceAccess, WarningCode::kDeviceShortage, WarningCode::kStackChanged,
-        WarningCode::kMaskMismatch, WarningCode::kReportLost, WarningCode::kJournalChanged})
+        WarningCode::kMaskMismatch, WarningCode::kReportNotWritten, WarningCode::kJournalChanged})
     EXPECT_TRUE(is_machine_warning(code)) << to_string(code);
-  for (const WarningCode code : {WarningCode::kProgramChanged, WarningCode::kStackSinceGreen})
+  for (const WarningCode code : {WarningCode::kProgramChanged, WarningCode::kStackChangedSincePass})
     EXPECT_FALSE(is_machine_warning(code)) << to_string(code);
 }
 

@@ -294,7 +294,8 @@ TEST_F(ConfigTest, RejectsBadLimitOptions) {
 
 TEST_F(ConfigTest, EveryMutationParsesOrNamesFile) {
   const std::string text =
-      "min_version = \"0.1\"\n[run]\nbreaker = 3\n[suite.a]\nkind = \"command\"\ncommand = [\"true\"]\n"
+      "min_version = \"0.1\"\n[run]\nmax_machine_failures = 3\n[suite.a]\nkind = \"command\"\ncommand = "
+      "[\"true\"]\n"
       "timeout = \"2m\"\nenv = {A = \"b\"}\n[[override]]\nmatch = \"a/*\"\nretries = 1\n[profile.p]\ngrace = "
       "\"1s\"\n";
   ASSERT_TRUE(load(text)) << load(text).error().what;

@@ -202,18 +202,18 @@ TEST_F(ConfigTest, ReadsRunKeysAndDefaults) {
   EXPECT_EQ(defaults.reports.keep, 50);
   EXPECT_EQ(defaults.reports.stack_root, "/");
   EXPECT_EQ(defaults.machine.state_dir, "");
-  EXPECT_EQ(defaults.devices.settle, 60s);
+  EXPECT_EQ(defaults.devices.memory_wait, 60s);
   EXPECT_EQ(defaults.schedule.order, "longest");
   const auto own = load(
-      "[run]\nkeep = 0\nstack_root = \"host\"\nstate_dir = \"/leases\"\nsettle = \"0s\"\norder = "
+      "[run]\nkeep = 0\nstack_root = \"host\"\nstate_dir = \"/leases\"\nmemory_wait = \"0s\"\norder = "
       "\"planned\"\n");
   ASSERT_TRUE(own) << own.error().what;
   EXPECT_EQ(own->run.reports.keep, 0);
   EXPECT_EQ(own->run.reports.stack_root, scratch_.path() + "/host");
   EXPECT_EQ(own->run.machine.state_dir, "/leases");
-  EXPECT_EQ(own->run.devices.settle, 0s);
+  EXPECT_EQ(own->run.devices.memory_wait, 0s);
   EXPECT_EQ(own->run.schedule.order, "planned");
-  for (const std::string bad : {"keep = -1", "stack_root = \"\"", "state_dir = 7", "settle = \"soon\"",
+  for (const std::string bad : {"keep = -1", "stack_root = \"\"", "state_dir = 7", "memory_wait = \"soon\"",
                                 "order = \"random\"", "kept = 5"})
     EXPECT_FALSE(load("[run]\n" + bad + "\n")) << bad;
 }
@@ -301,14 +301,14 @@ TEST_F(ConfigTest, RejectsExclusionsInUserFile) {
 
 TEST_F(ConfigTest, ReadsRunTableWithoutSuites) {
   scratch_.write("proctor.toml", "[run]\nkeep = 7\n[suite.a]\ntimeout = \"no duration\"\n");
-  const std::string user = scratch_.write("home/proctor.toml", "[run]\nkeep = 3\nbreaker = 1\n");
+  const std::string user = scratch_.write("home/proctor.toml", "[run]\nkeep = 3\nmax_machine_failures = 1\n");
   const ConfigOptions where{scratch_.path(), "", user, ""};
   const auto files = read_config_files(where);
   ASSERT_TRUE(files) << files.error().what;
   const auto keys = load_run_keys(*files);
   ASSERT_TRUE(keys) << keys.error().what;
   EXPECT_EQ(keys->reports.keep, 7) << "the file of the project wins";
-  EXPECT_EQ(keys->schedule.breaker, 1);
+  EXPECT_EQ(keys->schedule.max_machine_failures, 1);
   EXPECT_EQ(keys->devices.telemetry, 10);
   ASSERT_EQ(files->files.size(), 2U);
   EXPECT_EQ(files->files[0].file, user);

@@ -169,7 +169,7 @@ void read_setting(const SuiteSetting& setting, const Json& json, Suite& suite) {
 }
 
 Json suite_json(const Suite& suite) {
-  Json json = {{"devices_declined", suite.devices_by == DevicesBy::kWritten && suite.devices == 0},
+  Json json = {{"devices_disabled", suite.devices_by == DevicesBy::kWritten && suite.devices == 0},
                {"policy", policy_json(suite.policy)}};
   for (const SuiteSetting& setting : suite_settings()) {
     if (!setting.in_plan.empty()) put_setting(setting, suite, json);
@@ -182,7 +182,7 @@ Suite suite_from(const Json& json) {
   for (const SuiteSetting& setting : suite_settings()) {
     if (!setting.in_plan.empty()) read_setting(setting, json, suite);
   }
-  const bool written = suite.devices > 0 || json.at("devices_declined").get<bool>();
+  const bool written = suite.devices > 0 || json.at("devices_disabled").get<bool>();
   suite.devices_by = written ? DevicesBy::kWritten : DevicesBy::kRule;
   suite.process_chosen = true;
   suite.policy = policy_from(json.at("policy"));
@@ -213,14 +213,14 @@ Json case_json(const Case& test) {
                {"faults", test.faults},
                {"expects", test.expects}};
   if (test.expected_failures != 0) json["expected_failures"] = test.expected_failures;
-  if (test.written_off) json["written_off"] = to_members(*test.written_off);
+  if (test.config_skip) json["config_skip"] = to_members(*test.config_skip);
   if (test.shard != 0) json["shard"] = test.shard;
   return json;
 }
 
 std::shared_ptr<const WrittenOff> written_off_from(const Json& json) {
-  if (!json.contains("written_off")) return nullptr;
-  auto entry = written_off_of(json["written_off"].get<std::map<std::string, std::string>>());
+  if (!json.contains("config_skip")) return nullptr;
+  auto entry = written_off_of(json["config_skip"].get<std::map<std::string, std::string>>());
   if (!entry) throw std::invalid_argument(entry.error().what);
   return std::make_shared<const WrittenOff>(*std::move(entry));
 }
@@ -242,7 +242,7 @@ Case case_from(const Json& json, const Plan& plan) {
       !plan.concurrency_groups.contains(test.policy.concurrency_group))
     throw std::invalid_argument("case `" + test.id + "` is in an unknown group");
   test.disabled = json.at("disabled");
-  test.written_off = written_off_from(json);
+  test.config_skip = written_off_from(json);
   test.expected_failures = json.value("expected_failures", 0);
   test.rule = json.at("rule");
   test.source = json.at("source");

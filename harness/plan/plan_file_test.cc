@@ -19,8 +19,8 @@ const PlanDirectories kThere{.start = "/ci/work", .programs = "/ci/work/bin", .s
 // Every member has a value that is not its default.
 PlanFile full() {
   PlanFile file{.extent = {.size = "full", .seed = 7, .point = ""}};
-  file.run.schedule.breaker = 3;
-  file.run.devices = {.foreign = "other", .reset = "unhealthy", .telemetry = 7};
+  file.run.schedule.max_machine_failures = 3;
+  file.run.devices = {.device_in_use = "other", .reset = "unhealthy", .telemetry = 7};
   file.run.verdicts.flaky = "pass:4%";
   Suite suite;
   suite.name = "attention";
@@ -102,7 +102,7 @@ TEST(PlanFile, SurvivesRoundTrip) {
   EXPECT_EQ(back->plan.suites[0].policy.stall, Milliseconds(3));
   EXPECT_EQ(back->plan.suites[0].policy.startup, Milliseconds(5));
   EXPECT_FALSE(back->plan.suites[0].policy.shutdown);
-  EXPECT_EQ(back->run.devices.foreign, "other");
+  EXPECT_EQ(back->run.devices.device_in_use, "other");
   EXPECT_EQ(back->run.verdicts.flaky, "pass:4%");
   EXPECT_EQ(back->extent.size, "full");
   EXPECT_EQ(back->extent.seed, 7U);
@@ -177,12 +177,13 @@ TEST(PlanFile, ReportsDirectoryMissingOnMachine) {
   EXPECT_THAT(file.error().what, HasSubstr("`${PROCTOR_SHARED}/pytest:/x:"));
 }
 
-TEST(PlanFile, RejectsChangedOrNewerFile) {
+TEST(PlanFile, RejectsChangedFileOrOtherVersion) {
   const std::string text = text_of(full());
   EXPECT_THAT(refusal(with(text, "\"timeout_ms\": 5", "\"timeout_ms\": 6")),
               HasSubstr("changed after it was made"));
   EXPECT_THAT(refusal(with(text, "\"digest\"", "\"other\"")), HasSubstr("its digest is missing"));
-  EXPECT_THAT(refusal(with(text, "\"version\": 2", "\"version\": 3")), HasSubstr("its format is version 3"));
+  EXPECT_THAT(refusal(with(text, "\"version\": 3", "\"version\": 4")), HasSubstr("its format is version 4"));
+  EXPECT_THAT(refusal(with(text, "\"version\": 3", "\"version\": 2")), HasSubstr("its format is version 2"));
   EXPECT_THAT(refusal(with(text, "\"version\"", "\"v\"")), HasSubstr("version none"));
   for (const std::string& other :
        std::vector<std::string>{"", "{}", "[]", "7", "{\"format\":\"x\"}", text.substr(0, text.size() / 2)})

@@ -274,7 +274,7 @@ std::vector<Warning> clock_warnings(const Plan& plan) {
     const bool shares = suite.process != "case";
     const Voice voice = shares ? suite.kind->voice_of_several(suite) : suite.kind->voice(suite);
     if (tells_begin_and_end(voice) || (!suite.policy.startup && !suite.policy.shutdown)) continue;
-    warnings.push_back({WarningCode::kClockUnused,
+    warnings.push_back({WarningCode::kTimeLimitUnused,
                         fmt::format("suite `{}`: `startup` and `shutdown` have no effect: a suite of kind {} "
                                     "does not report when a case begins and ends",
                                     suite.name, suite.kind->name())});

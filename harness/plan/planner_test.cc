@@ -308,7 +308,7 @@ TEST_F(PlannerTest, WarnsAboutUnusedAndExpiredSkips) {
                   "proctor.toml:10: skip of `unit/Gone*` matches no case",
                   "proctor.toml:20: skip of `c/*` matches no case"));
   for (const Case& test : outcome->plan.cases)
-    EXPECT_EQ(test.written_off != nullptr, test.id.starts_with("unit/Plain.P")) << test.id;
+    EXPECT_EQ(test.config_skip != nullptr, test.id.starts_with("unit/Plain.P")) << test.id;
   options.filters = {"unit/Plain.F*"};
   const Result<PlanOutcome> fewer = plan(toml, options);
   ASSERT_TRUE(fewer);

@@ -70,7 +70,7 @@ std::vector<Warning> write_off(const std::vector<WrittenOff>& entries, Day today
     }
     const auto shared = std::make_shared<const WrittenOff>(entry);
     for (Case& test : cases) {
-      if (test.written_off == nullptr && concerns(test)) test.written_off = shared;
+      if (test.config_skip == nullptr && concerns(test)) test.config_skip = shared;
     }
   }
   return warnings;
@@ -80,9 +80,9 @@ std::vector<Warning> take_back_expired(Day today, std::vector<Case>& cases) {
   std::vector<Warning> warnings;
   std::set<std::string> told;
   for (Case& test : cases) {
-    if (test.written_off == nullptr || test.written_off->holds_on(today)) continue;
-    if (told.insert(test.written_off->origin).second) warnings.push_back(expiry_of(*test.written_off));
-    test.written_off.reset();
+    if (test.config_skip == nullptr || test.config_skip->holds_on(today)) continue;
+    if (told.insert(test.config_skip->origin).second) warnings.push_back(expiry_of(*test.config_skip));
+    test.config_skip.reset();
   }
   return warnings;
 }
@@ -91,8 +91,8 @@ std::vector<NarrowingOption> narrowing_of_skips(const std::vector<Case>& cases) 
   std::vector<NarrowingOption> options;
   std::set<std::string> told;
   for (const Case& test : cases) {
-    if (test.written_off == nullptr || !told.insert(test.written_off->origin).second) continue;
-    options.push_back({"[[skip]]", test.written_off->cases, std::string(kToldByRule)});
+    if (test.config_skip == nullptr || !told.insert(test.config_skip->origin).second) continue;
+    options.push_back({"[[skip]]", test.config_skip->cases, std::string(kCoveredByRule)});
   }
   return options;
 }

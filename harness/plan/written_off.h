@@ -28,7 +28,7 @@ struct WrittenOff {
   std::string origin{};  // "proctor.toml:12"
 
   bool holds_on(Day today) const { return today <= expires; }
-  // "waits for driver 580 (jane, until 2027-03-01)", the value of the reason Reason::kWrittenOff.
+  // "waits for driver 580 (jane, until 2027-03-01)", the value of the reason Reason::kConfig.
   std::string text() const;
 };
 
@@ -41,7 +41,7 @@ WrittenOff read_written_off(TableReader& reader, const std::string& origin);
 // Gives each case the first entry that is about it and holds. Warns about entries that have expired.
 std::vector<Warning> write_off(const std::vector<WrittenOff>& entries, Day today, std::vector<Case>& cases);
 
-// Clears `written_off` of the cases whose entries have expired since the plan was made, with a warning for each entry.
+// Clears `config_skip` of the cases whose entries have expired since the plan was made, with a warning for each entry.
 std::vector<Warning> take_back_expired(Day today, std::vector<Case>& cases);
 
 // The entries that write off cases, for RunPlanned::narrowed. The gate has a rule for skips.

@@ -30,7 +30,7 @@ std::vector<Case> cases_named(const std::vector<std::string>& ids) {
 std::vector<std::string> reasons_of(const std::vector<Case>& cases) {
   std::vector<std::string> reasons;
   for (const Case& test : cases) {
-    if (test.written_off) reasons.push_back(test.id + ": " + test.written_off->reason);
+    if (test.config_skip) reasons.push_back(test.id + ": " + test.config_skip->reason);
   }
   return reasons;
 }
@@ -40,7 +40,7 @@ TEST(WrittenOff, FirstValidEntryIsShown) {
   const auto warnings = write_off({skip_of("a/Two", "first"), skip_of("a/*", "second")}, kDayOfSkips, cases);
   EXPECT_TRUE(warnings.empty());
   EXPECT_THAT(reasons_of(cases), ElementsAre("a/One: second", "a/Two: first"));
-  EXPECT_EQ(cases[0].written_off->text(), "second (jane, until 2026-11-30)");
+  EXPECT_EQ(cases[0].config_skip->text(), "second (jane, until 2026-11-30)");
 }
 
 TEST(WrittenOff, ExpiredEntryWarns) {
@@ -63,7 +63,7 @@ TEST(WrittenOff, UnlistedSuiteIsKept) {
   auto cases = cases_named({"a"});
   cases[0].unlisted = "exited with 3";
   write_off({skip_of("a*", "reason")}, kDayOfSkips, cases);
-  EXPECT_EQ(cases[0].written_off, nullptr);
+  EXPECT_EQ(cases[0].config_skip, nullptr);
 }
 
 TEST(WrittenOff, RevokesEntriesExpiredSincePlan) {
@@ -81,7 +81,7 @@ TEST(WrittenOff, EntryIsRecordedOnce) {
   write_off({skip_of("a/*", "a"), skip_of("c/*", "c")}, kDayOfSkips, cases);
   const auto options = narrowing_of_skips(cases);
   ASSERT_EQ(options.size(), 1U);
-  EXPECT_EQ(options[0].option + " " + options[0].value + " " + options[0].told_by, "[[skip]] a/* rule");
+  EXPECT_EQ(options[0].option + " " + options[0].value + " " + options[0].covered_by, "[[skip]] a/* rule");
 }
 
 TEST(WrittenOff, PlanFileKeepsEntries) {
@@ -96,9 +96,9 @@ TEST(WrittenOff, PlanFileKeepsEntries) {
   EXPECT_NE(*plan_file_digest(file, here), *without) << "another plan";
   const auto back = parse_plan_file(*text, "plan.json", here);
   ASSERT_TRUE(back) << back.error().what;
-  EXPECT_EQ(back->plan.cases[0].written_off, nullptr);
-  ASSERT_NE(back->plan.cases[1].written_off, nullptr);
-  EXPECT_EQ(to_members(*back->plan.cases[1].written_off), to_members(*file.plan.cases[1].written_off));
+  EXPECT_EQ(back->plan.cases[0].config_skip, nullptr);
+  ASSERT_NE(back->plan.cases[1].config_skip, nullptr);
+  EXPECT_EQ(to_members(*back->plan.cases[1].config_skip), to_members(*file.plan.cases[1].config_skip));
 }
 
 TEST(WrittenOff, IncompleteMembersAreRefused) {

@@ -63,7 +63,7 @@ void Capture::write_log(Stream stream, std::string_view bytes, Clock::time_point
   if (formatted_.empty()) return;
   write_all(fd, formatted_);
   open_line_.fd = -1;
-  if (!open || info_.lost) return;
+  if (!open || info_.write_failed) return;
   const off_t after = static_cast<off_t>(formatted_.size() - last_entry - stamp.size());
   open_line_ = {.fd = fd, .stream = stream, .mark = lseek(fd, 0, SEEK_CUR) - after};
 }
@@ -77,16 +77,16 @@ std::size_t Capture::continue_line(int fd, Stream stream, std::string_view bytes
   if (lseek(fd, -1, SEEK_CUR) < 0) return 0;
   write_all(fd, std::string(piece) + '\n');
   if (newline == std::string_view::npos) return bytes.size();
-  if (pwrite(fd, "|", 1, open_line_.mark) != 1) info_.lost = true;
+  if (pwrite(fd, "|", 1, open_line_.mark) != 1) info_.write_failed = true;
   open_line_.fd = -1;
   return newline + 1;
 }
 
 int Capture::current_fd() {
-  if (!head_.fd && !info_.lost) {
+  if (!head_.fd && !info_.write_failed) {
     auto created = create_file(path_, 0644);
     if (created) head_.fd = *std::move(created);
-    if (!head_.fd) info_.lost = true;
+    if (!head_.fd) info_.write_failed = true;
   }
   const Segment& segment = newer_.fd ? newer_ : head_;
   if (segment.bytes >= part_) rotate();
@@ -104,7 +104,7 @@ void Capture::rotate() {
     unlink(name.c_str());
   }
   if (!fresh) {
-    info_.lost = true;
+    info_.write_failed = true;
     return;
   }
   open_line_.fd = -1;  // its number may be that of another file soon
@@ -118,7 +118,7 @@ void Capture::write_all(int fd, std::string_view bytes) {
     const ssize_t wrote = write(fd, bytes.data(), bytes.size());
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote < 0) {
-      info_.lost = true;
+      info_.write_failed = true;
       return;
     }
     bytes.remove_prefix(static_cast<std::size_t>(wrote));
@@ -145,7 +145,7 @@ OutputInfo Capture::finish() {
     }
     append_segment(older_);
     append_segment(newer_);
-  } else if (!path_.empty() && !info_.lost) {
+  } else if (!path_.empty() && !info_.write_failed) {
     info_.log.clear();  // nothing was printed, no file was made
   }
   info_.stdout_tail = out_tail_.text();

@@ -120,7 +120,7 @@ TEST_F(CaptureTest, KeepsHeadAndTailOfLongOutput) {
   EXPECT_EQ(kept.substr(0, kPart), everything.substr(0, kPart));
   EXPECT_EQ(kept.substr(kept.size() - kPart), everything.substr(everything.size() - kPart));
   EXPECT_LE(kept.size(), 4 * kPart);
-  EXPECT_FALSE(info.lost);
+  EXPECT_FALSE(info.write_failed);
 }
 
 TEST_F(CaptureTest, EmptyOutputCreatesNoFile) {
@@ -139,7 +139,7 @@ TEST_F(CaptureTest, ReplacesFifoOrLinkAtPath) {
     plant();
     Capture capture(log_path(), at(0));
     capture.append(Stream::kOut, "said\n", at(1));
-    EXPECT_FALSE(capture.finish().lost);
+    EXPECT_FALSE(capture.finish().write_failed);
     EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(log_path())));
     EXPECT_EQ(stream_bytes(log(), "out"), "said\n");
   }
@@ -150,7 +150,7 @@ TEST(Capture, FullDiskLosesLogOnly) {
   Capture capture("/dev/full", Clock::time_point{});
   capture.append(Stream::kOut, "text\n", Clock::time_point{});
   const OutputInfo info = capture.finish();
-  EXPECT_TRUE(info.lost);
+  EXPECT_TRUE(info.write_failed);
   EXPECT_EQ(info.stdout_tail, "text\n");
 }
 

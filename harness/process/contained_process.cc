@@ -316,7 +316,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   }
 
   void give_up_killing() {
-    end_.termination.unreapable = true;
+    end_.termination.unkillable = true;
     recipe_.unfinished = true;
     if (sweep_ && !sweep_->doubt().empty()) end_.termination.guard_lost += ", and " + sweep_->doubt();
     if (!guard_gone_) add_leaked(find_leaked_processes(recipe_.reader, guard_pid_, 0, guard_children_.get()));

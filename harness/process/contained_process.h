@@ -6,7 +6,7 @@
 //      | refused             | timeout, stall, stop    | 200 ms of own time (output does not restart it)
 //      v                     v                         v
 //   ended(spawn error)    terminating --grace--> killing --empty--> ended
-//                            (TERM+CONT to the tree)  `--reap deadline (30 s)--> ended(unreapable)
+//                            (TERM+CONT to the tree)  `--reap deadline (30 s)--> ended(unkillable)
 //
 // The leader is the process that runs the command. After a timeout or a stall, and before the first signal,
 // `on_limit` may inspect the process tree for at most `limit_hook`. With `pass_through`, the process counts

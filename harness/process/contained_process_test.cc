@@ -278,7 +278,7 @@ TEST_P(ContainedProcessTest, RunnerEndsProcessThatKillsGuard) {
   EXPECT_THAT(end.exit_code, Optional(0));
   EXPECT_EQ(end.termination.guard_lost, "it was killed by signal 9");
   EXPECT_FALSE(end.termination.leaked_processes.empty());
-  EXPECT_FALSE(end.termination.unreapable);
+  EXPECT_FALSE(end.termination.unkillable);
   EXPECT_TRUE(reads_eof(reader.get(), 0));
 }
 
@@ -339,7 +339,7 @@ TEST_P(RunnerWithoutFilesTest, ReportsAndEndsLeakedProcesses) {
     EXPECT_EQ(end.cause, EndCause::kExited);
     EXPECT_THAT(end.exit_code, Optional(0));
     EXPECT_FALSE(end.termination.leaked_processes.empty());
-    EXPECT_FALSE(end.termination.unreapable);
+    EXPECT_FALSE(end.termination.unkillable);
     EXPECT_EQ(end.termination.guard_lost, "") << "it still hears and obeys";
   });
   EXPECT_TRUE(reads_eof(reader.get(), 0));
@@ -354,7 +354,7 @@ TEST_P(RunnerWithoutFilesTest, StillReportsTimeout) {
     spec.limits.grace = Milliseconds(100);
     const ProcessEnd end = run(spec);
     EXPECT_EQ(end.cause, EndCause::kTimeout);
-    EXPECT_FALSE(end.termination.unreapable);
+    EXPECT_FALSE(end.termination.unkillable);
   });
   EXPECT_TRUE(reads_eof(reader.get(), 0));
 }
@@ -371,7 +371,7 @@ TEST_P(RunnerWithoutFilesTest, LostGuardReportsUnreapableProcesses) {
     spec.reap = Milliseconds(1'000);
     const ProcessEnd end = run(spec);
     EXPECT_EQ(end.cause, EndCause::kGuardLost);
-    EXPECT_TRUE(end.termination.unreapable);
+    EXPECT_TRUE(end.termination.unkillable);
     EXPECT_THAT(end.termination.guard_lost, HasSubstr("/proc cannot be read"));
   });
   EXPECT_TRUE(reads_eof(reader.get(), 0));
@@ -394,7 +394,7 @@ TEST_P(ContainedProcessTest, LockedProcessMemoryDoesNotBlockRunner) {
   } while (end.cause == EndCause::kTimeout && end.kept_stdout.find("stuck\n") == std::string::npos);
   if (end.cause == EndCause::kExited) GTEST_SKIP() << "needs: mounts of its own";
   EXPECT_EQ(end.cause, EndCause::kTimeout);
-  EXPECT_FALSE(end.termination.unreapable);
+  EXPECT_FALSE(end.termination.unkillable);
   std::vector<std::string> commands;
   for (const LeakedProcess& leaked : end.termination.leaked_processes) commands.push_back(leaked.command);
   EXPECT_THAT(commands, testing::Contains("[misbehaving]"));
@@ -432,7 +432,7 @@ TEST_P(ContainedProcessTest, EndsCaseWithRepeatedlyStoppedGuard) {
   spec.limits.grace = Milliseconds(100);
   const ProcessEnd end = run_past_up(spec);
   EXPECT_EQ(end.cause, EndCause::kTimeout);
-  EXPECT_FALSE(end.termination.unreapable);
+  EXPECT_FALSE(end.termination.unkillable);
   EXPECT_TRUE(reads_eof(reader.get(), 0));
 }
 
@@ -647,7 +647,7 @@ TEST_P(ContainedProcessTest, ReportsUnkillableProcess) {
     done();
   };
   const ProcessEnd end = run(spec);
-  EXPECT_TRUE(end.termination.unreapable);
+  EXPECT_TRUE(end.termination.unkillable);
   EXPECT_EQ(end.cause, EndCause::kTimeout);
   std::ofstream(freezer + "/freezer.state") << "THAWED";
   while (waitpid(-1, nullptr, 0) > 0) {

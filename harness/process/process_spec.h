@@ -55,7 +55,7 @@ struct ProcessSpec {
   // Its time limits.
   ProcessLimits limits;
   Milliseconds drain{200};          // from the leader's exit to SIGKILL of leaked processes
-  Milliseconds reap{30'000};        // from SIGKILL until the processes count as unreapable
+  Milliseconds reap{30'000};        // from SIGKILL until the processes count as unkillable
   Milliseconds limit_hook{75'000};  // limit of `on_limit`; a little more than the most that evidence takes
 
   // Its output.

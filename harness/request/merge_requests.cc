@@ -15,9 +15,9 @@ RunRequest part_of(const RunRequest& request, const IsWanted& is_wanted) {
   return part;
 }
 
-std::string told_by(GateEffect effect) {
-  if (effect == GateEffect::kInPlan) return std::string(kToldByPlan);
-  return effect == GateEffect::kInGateRule ? std::string(kToldByRule) : "";
+std::string covered_by(GateEffect effect) {
+  if (effect == GateEffect::kInPlan) return std::string(kCoveredByPlan);
+  return effect == GateEffect::kInGateRule ? std::string(kCoveredByRule) : "";
 }
 
 void add_narrowing(const Option& option, const std::string& name, const RunRequest& request,
@@ -25,13 +25,13 @@ void add_narrowing(const Option& option, const std::string& name, const RunReque
   const auto* texts = std::get_if<TextsValue>(&option.value);
   if (texts != nullptr && texts->effect_of != nullptr) {
     for (const std::string& text : get(std::get<0>(texts->of), request))
-      narrowing.push_back({name, text, told_by(texts->effect_of(text))});
+      narrowing.push_back({name, text, covered_by(texts->effect_of(text))});
     return;
   }
   const std::string value = text_of(option, request);
   const bool does_nothing = !option.without_effect.empty() && value == option.without_effect;
   if (option.effect == GateEffect::kNone || does_nothing) return;
-  narrowing.push_back({name, value, told_by(option.effect)});
+  narrowing.push_back({name, value, covered_by(option.effect)});
 }
 
 }  // namespace

@@ -91,18 +91,18 @@ TEST(Merge, StrongerRequestOverridesWeaker) {
 TEST(Merge, KeysApplyOnlyToMatchingCommands) {
   RunRequest keys;
   keys.schedule.jobs = 2;
-  keys.schedule.breaker = 3;
+  keys.schedule.max_machine_failures = 3;
   EXPECT_EQ(keys_for(keys, kForRun).schedule.jobs, 2);
   EXPECT_FALSE(keys_for(keys, kForExec).schedule.jobs);
-  EXPECT_EQ(keys_for(keys, kForExec).schedule.breaker, 3);
+  EXPECT_EQ(keys_for(keys, kForExec).schedule.max_machine_failures, 3);
   EXPECT_FALSE(part_in_plan_file(keys).schedule.jobs);
-  EXPECT_EQ(part_in_plan_file(keys).schedule.breaker, 3);
+  EXPECT_EQ(part_in_plan_file(keys).schedule.max_machine_failures, 3);
 }
 
 std::vector<std::string> shown(const std::vector<NarrowingOption>& narrowing) {
   std::vector<std::string> lines;
   for (const NarrowingOption& one : narrowing)
-    lines.push_back(one.option + "=" + one.value + " " + one.told_by);
+    lines.push_back(one.option + "=" + one.value + " " + one.covered_by);
   return lines;
 }
 

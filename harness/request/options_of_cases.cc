@@ -200,7 +200,7 @@ Rows plan_rows() {
        .effect = GateEffect::kNone},
       // Proctor writes it, for --resume.
       {.name = "--remaining-of",
-       .value = TextsValue{PROCTOR_AT(plan.rest_of)},
+       .value = TextsValue{PROCTOR_AT(plan.remaining_of)},
        .placeholder = "RUN_DIR",
        .help = "Leave out the cases of which this run of the same plan has an outcome; repeatable "
                "(`--resume` adds it)",

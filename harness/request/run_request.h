@@ -80,34 +80,34 @@ struct LimitOptions {
 
 // Which cases of a plan: a file, a part of it, what other runs left.
 struct PlanRequest {
-  std::string file{};                  // "": the cases are discovered
-  std::string shard{};                 // "": all cases
-  std::string resume{};                // a run directory
-  std::vector<std::string> rest_of{};  // run directories whose outcomes are left out
+  std::string file{};                       // "": the cases are discovered
+  std::string shard{};                      // "": all cases
+  std::string resume{};                     // a run directory
+  std::vector<std::string> remaining_of{};  // run directories whose outcomes are left out
   bool dry_run = false;
 };
 
 struct DeviceRequest {
   std::optional<Milliseconds> lease_wait{};  // longest wait for devices that other runs hold
-  std::optional<bool> require_cards{};
+  std::optional<bool> require_card_per_rank{};
   std::optional<bool> prove{};      // each device is examined before its first case
   std::vector<std::string> pins{};  // CASE=DEVICE
   bool retest = false;              // devices that failed in `proctor accept` are used: they are tested again
   // Keys of [run] alone.
-  std::optional<std::string> foreign{};  // wait | fail | other (ForeignPolicy)
-  std::optional<std::string> reset{};    // never | unhealthy
-  std::optional<Milliseconds> settle{};  // longest wait until the memory of a case is free again
-  std::optional<int> telemetry{};        // samples a second
+  std::optional<std::string> device_in_use{};  // wait | fail | other (ForeignPolicy)
+  std::optional<std::string> reset{};          // never | unhealthy
+  std::optional<Milliseconds> memory_wait{};   // longest wait until the memory of a case is free again
+  std::optional<int> telemetry{};              // samples a second
 };
 
 // How often and in which order cases start, and when no more do.
 struct ScheduleRequest {
-  std::optional<int> jobs{};               // cases at once
-  std::optional<std::string> repeat{};     // repeats.h
-  std::optional<int> fail_fast{};          // failures after which no more cases start; 0: any number
-  std::optional<Milliseconds> deadline{};  // for the whole run
-  std::optional<int> breaker{};            // machine outcomes in a row that end the run; 0: none do
-  std::optional<std::string> order{};      // longest | planned
+  std::optional<int> jobs{};                  // cases at once
+  std::optional<std::string> repeat{};        // repeats.h
+  std::optional<int> fail_fast{};             // failures after which no more cases start; 0: any number
+  std::optional<Milliseconds> deadline{};     // for the whole run
+  std::optional<int> max_machine_failures{};  // machine outcomes in a row that end the run; 0: none do
+  std::optional<std::string> order{};         // longest | planned
 };
 
 struct VerdictRequest {

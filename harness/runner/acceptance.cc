@@ -41,7 +41,7 @@ std::vector<std::string> words_of_run(const RunRequest& typed) {
   add_word(words, "--process", typed.selection.process.value_or(""));
   add_machine_words(words, typed);
   add_word(words, "--devices", typed.machine.devices);
-  for (const char* flag : {"--each-device", "--prove-devices"}) words.emplace_back(flag);
+  for (const char* flag : {"--each-device", "--probe-devices"}) words.emplace_back(flag);
   return words;
 }
 
@@ -104,8 +104,8 @@ RunRequest with_level(RunRequest request) {
   // Few cases need no shared process, whose failures would run a second time.
   request.selection.process = level == kLowestAcceptLevel ? "case" : "batch:auto";
   request.suite_arguments = {fmt::format("size={}", size_of_level(level))};
-  request.schedule.breaker = 0;  // each device is judged, however many are broken
-  request.devices.foreign = "fail";
+  request.schedule.max_machine_failures = 0;  // each device is judged, however many are broken
+  request.devices.device_in_use = "fail";
   request.rules.each_device = true;
   request.devices.prove = true;
   request.devices.retest = true;

@@ -25,7 +25,7 @@ namespace {
 
 bool is_of_whole_plan(const RunRequest& typed) {
   return !leaves_cases_out(typed.selection) && typed.selection.command.empty() && typed.plan.shard.empty() &&
-         typed.plan.rest_of.empty();
+         typed.plan.remaining_of.empty();
 }
 
 }  // namespace
@@ -174,11 +174,13 @@ Result<Checked> check(AskedRun asked, const std::string& run_id, Machine& machin
 
 void sweep_dead(Checked& checked) {
   std::vector<Warning>& warnings = checked.warnings;
-  for (const std::string& sentence : sweep_dead_runs()) warnings.push_back({WarningCode::kSwept, sentence});
+  for (const std::string& sentence : sweep_dead_runs())
+    warnings.push_back({WarningCode::kKilledRunCleanup, sentence});
   for (const Error& error : sweep_held_directories().failed)
-    warnings.push_back({WarningCode::kSwept, "left by a killed run: failed to " + error.what});
+    warnings.push_back({WarningCode::kKilledRunCleanup, "left by a killed run: failed to " + error.what});
   if (checked.request().caller.is_parent_unwatched)
-    warnings.push_back({WarningCode::kParentWatch, "the exit of the parent process cannot be detected here"});
+    warnings.push_back(
+        {WarningCode::kParentWatchFailed, "the exit of the parent process cannot be detected here"});
 }
 
 // A simulated machine has no driver stack.

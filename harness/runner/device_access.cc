@@ -18,7 +18,7 @@ Warning warning_about(const std::string& what, const HostFinding& finding) {
 }
 
 bool is_loss(const DeviceHealth& health) {
-  return health.what == HealthFact::kLost || health.what == HealthFact::kL1Fail ||
+  return health.what == HealthFact::kLost || health.what == HealthFact::kProbeFailed ||
          health.what == HealthFact::kDrained;
 }
 

@@ -157,7 +157,8 @@ void WatchOfRun::on_tick() {
 
 void WatchOfRun::report_loss() {
   if (const std::string why = display_.take_loss(); !why.empty())
-    events_.on(Warning{WarningCode::kStdoutLost, "failed to write to stdout: " + why + "; the run continued"});
+    events_.on(
+        Warning{WarningCode::kStdoutNotWritten, "failed to write to stdout: " + why + "; the run continued"});
 }
 
 // No record follows the end of the run. What the journal loses later is reported as a lost report.
@@ -180,7 +181,7 @@ std::vector<Warning> WatchOfRun::end_rest() {
   std::vector<int> pids;
   for (const LeakedProcess& leaked : left) {
     if (leaked.pid > 0) pids.push_back(leaked.pid);
-    warnings.push_back({WarningCode::kLeftAlive,
+    warnings.push_back({WarningCode::kUnkillableProcess,
                         fmt::format("process {} ({}) could not be ended; `proctor finish {}` tries again",
                                     leaked.pid, leaked.command, prepared_.run_dir)});
   }
@@ -200,10 +201,10 @@ std::vector<Warning> WatchOfRun::look_at_the_end() {
   }
   for (Warning& left : end_rest()) warnings.push_back(std::move(left));
   if (const std::string why = prepared_.journal->difference(); !why.empty()) {
-    warnings.push_back(
-        {WarningCode::kJournalChanged, "the journal was changed after its runner wrote it: " + why +
-                                           "; these reports contain the records of the runner; do not rely on "
-                                           "reports that are rendered from the journal"});
+    warnings.push_back({WarningCode::kJournalChanged,
+                        "the journal was changed after its runner wrote it: " + why +
+                            "; these reports contain the records of the runner; do not rely on "
+                            "reports that are rendered from the journal"});
   }
   return warnings;
 }
@@ -236,8 +237,9 @@ Result<RenderedFiles> write_all(const ResolvedRun& run, const std::string& run_d
 std::ptrdiff_t cut_logs(const ResolvedRun& run) {
   std::ptrdiff_t count = 0;
   for (const ResolvedCase& test : run.cases) {
-    count += std::ranges::count_if(
-        test.attempts, [](const Attempt& attempt) { return attempt.end && attempt.end->output.lost; });
+    count += std::ranges::count_if(test.attempts, [](const Attempt& attempt) {
+      return attempt.end && attempt.end->output.write_failed;
+    });
   }
   return count;
 }
@@ -255,7 +257,7 @@ Result<void> write_reports(RunMemory& memory, Prepared& prepared, const ReportRe
   }
   if (const auto cut = cut_logs(memory.resolve()); cut > 0)
     lost += fmt::format("; {} of its logs cut short", cut);
-  events.on(Warning{WarningCode::kReportLost, "failed to " + lost});
+  events.on(Warning{WarningCode::kReportNotWritten, "failed to " + lost});
   const auto again = write_all(memory.resolve(), prepared.run_dir, asked);
   if (!written) return written.error();
   return again ? Error{ErrorKind::kSystem, lost, {}, 0} : again.error();
@@ -266,7 +268,7 @@ Result<void> write_reports(RunMemory& memory, Prepared& prepared, const ReportRe
 // CTest shows exit code 3 as skipped. That stays for a run that executed nothing, or lacks a device for some of its cases.
 int code_of_part(const ResolvedRun& run, int code) {
   const bool has_skip_alone = run.plan.rules.fail_on_skip.empty() && run.summary[Outcome::kNotrun] == 0;
-  const bool is_skip = has_skip_alone && (run.summary.executed() == 0 || !run.plan.no_device_for.empty());
+  const bool is_skip = has_skip_alone && (run.summary.executed() == 0 || !run.plan.missing_backend.empty());
   return code == kExitIncomplete && !is_skip ? kExitRed : code;
 }
 

@@ -55,11 +55,11 @@ void describe_machine(const Checked& checked, const Prepared& prepared, RunPlann
   describe_host_pids(plan, containment.layer(), planned.containment);
   if (const auto& simulation = checked.machine->simulation()) planned.sim = to_sim_info(*simulation);
   for (const Backend backend : checked.machine->discrete_backends())
-    planned.vendors_here.emplace_back(to_string(backend));
+    planned.backends_present.emplace_back(to_string(backend));
   const bool told = std::ranges::find(placed.planned.warnings, WarningCode::kDeviceShortage,
                                       &Warning::code) != placed.planned.warnings.end();
-  if (!told) planned.no_device_for = backend_without_devices(plan, placed.devices);
-  planned.no_device_by = variable_that_hides(planned.no_device_for, placed.devices);
+  if (!told) planned.missing_backend = backend_without_devices(plan, placed.devices);
+  planned.hidden_by = variable_that_hides(planned.missing_backend, placed.devices);
   planned.stack = placed.devices.stack;
   prepared.stack.describe(planned);
   for (StackFact& fact : unsaid_drivers(placed.devices)) planned.fingerprint.push_back(std::move(fact));
@@ -75,7 +75,7 @@ void describe_choices(const Checked& checked, const PlannedRun& chosen, RunPlann
   planned.seed = chosen.extent.seed;
   const auto flaky = parse_flaky(request.verdicts.flaky.value_or("fail"));
   planned.flaky_passes = flaky && flaky->passes;
-  planned.flaky_budget = flaky ? flaky->budget : 0;
+  planned.max_flaky_percent = flaky ? flaky->budget : 0;
   planned.rules = rules_in_force(request.rules);
   planned.stress_ms = checked.repeats.turns.count();
   planned.exclusion = checked.repeats.exclusion;
@@ -98,7 +98,7 @@ PlannedSuite describe_suite(const Suite& suite) {
                        .command = suite.command,
                        .devices = suite.devices,
                        .devices_reason = suite.devices_by == DevicesBy::kRule ? suite.devices_reason : "",
-                       .devices_declined = suite.devices_by == DevicesBy::kWritten && suite.devices == 0};
+                       .devices_disabled = suite.devices_by == DevicesBy::kWritten && suite.devices == 0};
   const auto own_path = suite.env.find("PATH");
   const auto program = find_executable(suite, own_path != suite.env.end() ? own_path->second : search_path());
   if (program) planned.program = *program;
@@ -124,7 +124,7 @@ void repeat_new_cases(const Checked& checked, Prepared& prepared) {
 void describe_narrowing(const Checked& checked, Prepared& prepared) {
   const Plan& plan = prepared.placed.planned.plan;
   const Environment& caller = checked.machine->caller();
-  Narrowed& narrowed = prepared.planned.narrowed;
+  Narrowed& narrowed = prepared.planned.restrictions;
   const AskedRun& asked = checked.asked;
   narrowed.options = narrowing_options(asked.typed, asked.typed.command);
   std::ranges::move(narrowing_keys(asked.typed, asked.keys), std::back_inserter(narrowed.options));
@@ -145,7 +145,7 @@ void describe_narrowing(const Checked& checked, Prepared& prepared) {
 
 // Which runs belong together, while their directories are known.
 void tell_rest(const Checked& checked, const PlannedRest& rest, Prepared& prepared) {
-  const std::vector<std::string>& runs = checked.request().plan.rest_of;
+  const std::vector<std::string>& runs = checked.request().plan.remaining_of;
   std::string note = fmt::format("remaining cases of run {}: {} of {}", joined(rest.runs, ", "),
                                  prepared.placed.planned.plan.cases.size(), rest.planned);
   if (!runs.empty()) {

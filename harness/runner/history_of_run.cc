@@ -33,11 +33,11 @@ Result<void> tell_stack(History& history, const ResolvedRun& run, const RunResul
   if (run.exit_code_so_far == kExitGreen && run.ending_signal == 0) return {};
   const auto green = last_green_run(history, results, run.plan.hostname);
   if (!green) return green.error();
-  if (!*green || (*green)->moved.empty()) return {};
+  if (!*green || (*green)->stack_changes.empty()) return {};
   events.on(
-      Warning{WarningCode::kStackSinceGreen,
+      Warning{WarningCode::kStackChangedSincePass,
               fmt::format("the driver stack changed since the last run of this machine that passed ({}): {}",
-                          name_of(**green), to_string((*green)->moved))});
+                          name_of(**green), to_string((*green)->stack_changes))});
   return {};
 }
 
@@ -47,7 +47,7 @@ std::vector<CasePast> case_pasts(const RunResults& results, const Past& past) {
   if (past.runs.empty()) return pasts;
   for (std::size_t i = 0; i < results.cases.size(); ++i) {
     const CaseResult& result = results.cases[i];
-    if (result.standing != Standing::kFailing && !result.flaky) continue;
+    if (result.standing != ResultClass::kFailing && !result.flaky) continue;
     pasts.push_back(case_past(result.id, i, past));
   }
   return pasts;

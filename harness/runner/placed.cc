@@ -138,7 +138,7 @@ Result<void> find_devices(const Checked& checked, Placed& placed) {
 // Whether it is skipped on this machine for another reason than its number of cards.
 bool is_skipped_anyway(const Suite& suite, const Case& test, const FoundDevices& devices) {
   const std::string backend(to_string(suite.backend));
-  return test.written_off || test.disabled || devices.unusable.contains(backend) ||
+  return test.config_skip || test.disabled || devices.unusable.contains(backend) ||
          (suite.kind->ours() && devices.unusable_by_ours.contains(backend));
 }
 
@@ -166,7 +166,7 @@ Result<void> check_cards(const Plan& plan, const FoundDevices& devices) {
     const std::string who = who_shares(test, std::string(to_string(suite.backend)), devices);
     if (who.empty()) continue;
     return Error{ErrorKind::kSystem, fmt::format("start the {} ranks of {}: {}", test.ranks, test.id, who),
-                 "Without --require-cards the case is skipped where cards are too few.", 0};
+                 "Without --require-card-per-rank the case is skipped where cards are too few.", 0};
   }
   return {};
 }
@@ -221,7 +221,7 @@ Result<Placed> place(const Checked& checked, PlannedRun planned) {
   if (!part) return part.error();
   placed.part = *std::move(part);
   Plan& plan = placed.planned.plan;
-  if (checked.request().devices.require_cards.value_or(false)) {
+  if (checked.request().devices.require_card_per_rank.value_or(false)) {
     if (auto own = check_cards(plan, placed.devices); !own) return own.error();
   }
   const auto jobs = count_jobs(checked.request().schedule.jobs.value_or(0), placed.devices, placed.planned);

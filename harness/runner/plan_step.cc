@@ -246,7 +246,7 @@ Result<PlannedRun> plan_run(const Checked& checked, FoundPlan found) {
 
 Result<std::optional<Part>> take_part(const Checked& checked, PlannedRun& planned) {
   const bool is_shard = checked.shard || !checked.request().plan.file.empty();
-  if (!is_shard && checked.request().plan.rest_of.empty()) return std::optional<Part>();
+  if (!is_shard && checked.request().plan.remaining_of.empty()) return std::optional<Part>();
   Part part{.shard = {},
             .rest = planned.rest,
             .digest = plan_digest(planned.plan),
@@ -261,8 +261,8 @@ Result<std::optional<Part>> take_part(const Checked& checked, PlannedRun& planne
     whole.shards = part.shard->count;
   }
   if (part.rest) whole = {part.rest->plan, part.rest->plan_digest, part.rest->planned, part.rest->shards};
-  if (checked.request().plan.rest_of.empty()) return std::optional(std::move(part));
-  auto rest = keep_rest(checked.request().plan.rest_of, whole, part.shard, planned.plan);
+  if (checked.request().plan.remaining_of.empty()) return std::optional(std::move(part));
+  auto rest = keep_rest(checked.request().plan.remaining_of, whole, part.shard, planned.plan);
   if (!rest) return rest.error();
   part.rest = *std::move(rest);
   return std::optional(std::move(part));

@@ -93,7 +93,7 @@ Result<void> open_directory(const Checked& checked, Prepared& prepared) {
 std::vector<Warning> keep_journal_seal(const std::string& run_id, Prepared& prepared) {
   auto file = JournalSealFile::create(prepared.run_dir, run_id);
   if (!file)
-    return {{WarningCode::kJournalSeal,
+    return {{WarningCode::kJournalDigestNotSaved,
              "failed to " + file.error().what +
                  "; a change of the journal after the run can only be detected in the journal itself"}};
   auto seal = std::make_shared<JournalSealFile>(*std::move(file));
@@ -150,14 +150,14 @@ void apply_request(const Checked& checked, const RunRequest& request, RunSetup& 
   const DeviceRequest& devices = request.devices;
   setup.lease_wait = devices.lease_wait.value_or(setup.lease_wait);
   setup.care.telemetry = devices.telemetry.value_or(setup.care.telemetry);
-  setup.care.settle = devices.settle.value_or(setup.care.settle);
+  setup.care.memory_wait = devices.memory_wait.value_or(setup.care.memory_wait);
   setup.care.prove = devices.prove.value_or(false);
   setup.care.retest = devices.retest;
   setup.care.reset = devices.reset == "unhealthy";
-  setup.care.foreign = foreign_policy(devices.foreign);
+  setup.care.device_in_use = foreign_policy(devices.device_in_use);
   const ScheduleRequest& schedule = request.schedule;
   setup.stop.fail_fast = schedule.fail_fast.value_or(0);
-  setup.stop.breaker = schedule.breaker.value_or(setup.stop.breaker);
+  setup.stop.max_machine_failures = schedule.max_machine_failures.value_or(setup.stop.max_machine_failures);
   setup.stop.deadline = schedule.deadline;
   const Repeats& repeats = checked.repeats;
   setup.repeats.repeat = checked.executions;

@@ -161,8 +161,10 @@ TEST_F(RowRunnerTest, LeavesScratchDirectoryEmpty) {
 
 TEST_F(RowRunnerTest, SummaryNamesUnprovenFaultsAndChecks) {
   auto matrix = *matrix_;
-  matrix.faults = {
-      {"memory.corrupt_copy", false}, {"copy.short", false}, {"host.crash", true}, {"sysman.exceed_temperature_limit", false}};
+  matrix.faults = {{"memory.corrupt_copy", false},
+                   {"copy.short", false},
+                   {"host.crash", true},
+                   {"sysman.exceed_temperature_limit", false}};
   const auto summary = summarise(*plan_, matrix, *results_, {});
   EXPECT_EQ(summary.caught, 2);
   EXPECT_EQ(summary.faults, 3);
@@ -170,7 +172,7 @@ TEST_F(RowRunnerTest, SummaryNamesUnprovenFaultsAndChecks) {
   EXPECT_THAT(summary.problems,
               testing::Contains("sample.xpu/Row.CrashesAsExpected is killed by blanket faults only"));
   EXPECT_THAT(summary.problems, testing::Contains(HasSubstr("Row.NeverClean is fail without any fault")));
-  EXPECT_EQ(summary.checks_set_aside.size(), 1U);
+  EXPECT_EQ(summary.skipped_checks.size(), 1U);
 }
 
 TEST(RowRunner, EnvironmentFailureIsErrorOfRow) {

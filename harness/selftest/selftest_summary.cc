@@ -138,7 +138,7 @@ void Summariser::judge_checks(const std::vector<Exemption>& exemptions) {
     const std::string& id = matrix_.checks[i].id;
     const bool killed = killed_.contains(i);
     if (is_aside(i)) {
-      summary_.checks_set_aside.push_back({id, aside_.at(i)});
+      summary_.skipped_checks.push_back({id, aside_.at(i)});
     } else if (exempt.erase(id) > 0) {
       const auto entry = std::find_if(exemptions.begin(), exemptions.end(),
                                       [&](const Exemption& known) { return known.check == id; });
@@ -179,7 +179,7 @@ void Summariser::judge_faults() {
     }
     if (listing == 0 && matrix_.partial) continue;
     if (listing > 0 && !can_be_tried) {
-      summary_.faults_set_aside.push_back({fault.name, reason});
+      summary_.skipped_faults.push_back({fault.name, reason});
       continue;
     }
     ++summary_.faults;
@@ -272,7 +272,7 @@ json row_json(const Plan& plan, const SelftestMatrix& matrix, const SelftestResu
   } else {
     fields["fault"] = row.fault;
     fields["fired"] = result.kill.fired;
-    fields["killed"] = result.kill.killed;
+    fields["detected"] = result.kill.killed;
   }
   return fields;
 }
@@ -288,12 +288,12 @@ json summary_json(const SelftestSummary& summary) {
   for (const auto& entry : summary.exempt)
     exempt.push_back({{"check", entry.check}, {"reason", entry.reason}});
   return {{"faults", summary.faults},
-          {"caught", summary.caught},
+          {"detected_faults", summary.caught},
           {"checks", summary.checks},
-          {"killed", summary.killed},
+          {"detecting_checks", summary.killed},
           {"exempt", std::move(exempt)},
-          {"checks_set_aside", set_aside_json(summary.checks_set_aside, "check")},
-          {"faults_set_aside", set_aside_json(summary.faults_set_aside, "fault")}};
+          {"skipped_checks", set_aside_json(summary.skipped_checks, "check")},
+          {"skipped_faults", set_aside_json(summary.skipped_faults, "fault")}};
 }
 
 std::string one_line(const std::string& text) {
@@ -358,10 +358,10 @@ std::string selftest_words(const SelftestSummary& summary) {
                                  summary.faults, summary.killed, summary.checks);
   if (!summary.exempt.empty()) text += fmt::format(", {} exempt", summary.exempt.size());
   text += "\n";
-  for (const auto& entry : summary.checks_set_aside) {
+  for (const auto& entry : summary.skipped_checks) {
     text += fmt::format("not tried here: check {} ({})\n", entry.name, entry.reason);
   }
-  for (const auto& entry : summary.faults_set_aside) {
+  for (const auto& entry : summary.skipped_faults) {
     text += fmt::format("not tried here: fault {} ({})\n", entry.name, entry.reason);
   }
   for (const auto& problem : summary.problems) text += fmt::format("problem: {}\n", one_line(problem));

@@ -39,8 +39,8 @@ struct SelftestSummary {
   int checks = 0;  // without those that are exempt or set aside
   int killed = 0;
   std::vector<Exemption> exempt;
-  std::vector<SetAside> checks_set_aside;
-  std::vector<SetAside> faults_set_aside;
+  std::vector<SetAside> skipped_checks;
+  std::vector<SetAside> skipped_faults;
   // One sentence each. If there are none, the self-test passes.
   std::vector<std::string> problems;
 };

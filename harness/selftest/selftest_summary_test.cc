@@ -155,10 +155,10 @@ TEST_F(Summary, SetsAsideChecksWithMissingSymbols) {
   EXPECT_THAT(sum.problems, IsEmpty());
   EXPECT_EQ(sum.checks, 1);
   EXPECT_EQ(sum.faults, 2);
-  ASSERT_EQ(sum.checks_set_aside.size(), 1U);
-  EXPECT_EQ(sum.checks_set_aside.front().reason, "symbol_missing:zesInit");
-  ASSERT_EQ(sum.faults_set_aside.size(), 1U);
-  EXPECT_EQ(sum.faults_set_aside.front().name, "x.b");
+  ASSERT_EQ(sum.skipped_checks.size(), 1U);
+  EXPECT_EQ(sum.skipped_checks.front().reason, "symbol_missing:zesInit");
+  ASSERT_EQ(sum.skipped_faults.size(), 1U);
+  EXPECT_EQ(sum.skipped_faults.front().name, "x.b");
 }
 
 TEST_F(Summary, SetsAsideChecksOfNewerRuntime) {
@@ -172,8 +172,8 @@ TEST_F(Summary, SetsAsideChecksOfNewerRuntime) {
   }
   const auto sum = summary();
   EXPECT_THAT(sum.problems, IsEmpty());
-  ASSERT_EQ(sum.checks_set_aside.size(), 2U);
-  EXPECT_EQ(sum.checks_set_aside.back().reason, "fatbin_missing:basic");
+  ASSERT_EQ(sum.skipped_checks.size(), 2U);
+  EXPECT_EQ(sum.skipped_checks.back().reason, "fatbin_missing:basic");
 }
 
 TEST_F(Summary, AllowsUnsupportedCaseAmongSupportedCases) {
@@ -183,7 +183,7 @@ TEST_F(Summary, AllowsUnsupportedCaseAmongSupportedCases) {
   cases[1]->verdict = {Outcome::kSkip, {Reason::kUnsupported, "all_reduce:bf16"}};
   const auto sum = summary();
   EXPECT_THAT(sum.problems, IsEmpty());
-  EXPECT_THAT(sum.checks_set_aside, IsEmpty());
+  EXPECT_THAT(sum.skipped_checks, IsEmpty());
   cases[0]->verdict = cases[1]->verdict;
   EXPECT_THAT(summary().problems,
               ElementsAre("s.xpu/A.One/f32 is skip(unsupported:all_reduce:bf16) without any fault",
@@ -210,8 +210,8 @@ TEST_F(Summary, SetsAsideChecksUnsupportedBySimulator) {
   }
   const auto sum = summary();
   EXPECT_THAT(sum.problems, IsEmpty());
-  ASSERT_EQ(sum.checks_set_aside.size(), 1u);
-  EXPECT_EQ(sum.checks_set_aside.front().reason, "not_on_simulator:tensor_cores");
+  ASSERT_EQ(sum.skipped_checks.size(), 1u);
+  EXPECT_EQ(sum.skipped_checks.front().reason, "not_on_simulator:tensor_cores");
 }
 
 TEST_F(Summary, LimitsSkipsUnsupportedBySimulator) {

@@ -35,7 +35,9 @@ void PrintTo(const Sample& sample, std::ostream* out) { *out << sample.name; }
 
 class LintRule : public testing::TestWithParam<Sample> {};
 
-TEST_P(LintRule, FindsExpectedViolations) { EXPECT_EQ(found(kFrom + GetParam().text + kUser), GetParam().findings); }
+TEST_P(LintRule, FindsExpectedViolations) {
+  EXPECT_EQ(found(kFrom + GetParam().text + kUser), GetParam().findings);
+}
 
 const Sample kSamples[] = {
     {"Clean",

@@ -143,8 +143,8 @@ constexpr const char* kProbeFailed = "the health probe failed";
 // Returns what a fault of a device is called in a reason; null for other facts.
 const char* fault_text(const HealthWord& fact) {
   if (fact == HealthFact::kLost) return "the device is lost";
-  if (fact == HealthFact::kL1Fail) return kProbeFailed;
-  if (fact == HealthFact::kNotBack) return "its memory did not come back";
+  if (fact == HealthFact::kProbeFailed) return kProbeFailed;
+  if (fact == HealthFact::kMemoryMissing) return "its memory did not come back";
   if (fact == HealthFact::kKernelLog) return "the kernel logged an error";
   return nullptr;
 }
@@ -152,7 +152,7 @@ const char* fault_text(const HealthWord& fact) {
 // Maps wrong bytes to a replacement, and a missing answer to a reset.
 ActionRule rule_of_health(const DeviceHealth& health) {
   const bool is_wrong =
-      health.what == HealthFact::kL1Fail && health.evidence.find("compare") != std::string::npos;
+      health.what == HealthFact::kProbeFailed && health.evidence.find("compare") != std::string::npos;
   return is_wrong ? action_for("memory/Contents.MostMemoryKeepsPattern")
                   : action_for("*", Outcome::kDeviceLost);
 }
@@ -219,7 +219,7 @@ void judge_health(const ResolvedRun& run, JudgedDevices& devices) {
                                          .words = one_line(fmt::format("{}: {}", what, health.evidence), 200),
                                          .code = rule_of_kernel(health),
                                          .rule = rule_of_health(health)});
-    } else if (health.what == HealthFact::kForeignHolder) {
+    } else if (health.what == HealthFact::kInUse) {
       device->second.gaps.push_back(one_line("other processes use it: " + health.evidence, 200));
     }
   }

@@ -218,13 +218,15 @@ std::string AcceptedDevice::reason() const {
 std::string accept_json(const AcceptReport& report) {
   return text_of([&](TextOutput& output) {
     JsonWriter out(output);
-    out.open_object().member("format", 1).member("verdict", to_string(report.verdict));
+    out.open_object().member("schema_version", 1).member("verdict", to_string(report.verdict));
     out.member("exit_code", report.exit_code).member("level", report.level);
     out.member("run_id", report.run_id).member("host", report.host);
     out.member("command_line", report.command_line).member("duration_ms", report.duration_ms);
     out.member("simulated", report.simulated).member("run", report.run_dir);
-    out.member("expected", report.expected).member("gaps", report.gaps).member("left_out", report.left_out);
-    out.member("problems", report.problems).member("not_tried", report.not_tried);
+    out.member("expected", report.expected)
+        .member("gaps", report.gaps)
+        .member("omitted_steps", report.left_out);
+    out.member("problems", report.problems).member("not_covered", report.not_tried);
     out.objects("devices", report.devices, write_device).close();
     output.pending() += '\n';
   });
@@ -247,9 +249,9 @@ Result<AcceptReport> parse_accept_report(std::string_view text) {
                       .command_line = text_member(document, "command_line"),
                       .duration_ms = whole_member<std::int64_t>(document, "duration_ms", 1e15),
                       .gaps = text_members(document, "gaps"),
-                      .left_out = text_members(document, "left_out"),
+                      .left_out = text_members(document, "omitted_steps"),
                       .problems = text_members(document, "problems"),
-                      .not_tried = text_members(document, "not_tried")};
+                      .not_tried = text_members(document, "not_covered")};
   std::set<std::string> steps, figures;
   for (const json& one : devices) {
     const auto of_device = one.is_object() ? parse_run_verdict(text_member(one, "verdict")) : std::nullopt;
@@ -300,8 +302,8 @@ constexpr AcceptStep kSteps[] = {
      "management/Inventory.* management/ErrorCounter.LoadCausesFewCorrectedErrors management/Clock.* "
      "management/*Link.* management/MemoryHealth.* management/DeviceState.* management/RowRemap.* "
      "management/Management.EveryQueryAnswersInTime"},
-    {"transfers", 2, false, 5, "a copy between each two devices keeps every byte", "memory/PeerCopy.*ExchangeExactBytes", 0,
-     true},
+    {"transfers", 2, false, 5, "a copy between each two devices keeps every byte",
+     "memory/PeerCopy.*ExchangeExactBytes", 0, true},
     {"errors", 2, false, 5, "no error of memory is left uncorrected under load",
      "management/ErrorCounter.LoadCausesNoUncorrectedError"},
     {"silent errors", 3, true, 60, "each core computes the same bits", "kernels/Cores.*", 0, false, true},

@@ -160,7 +160,7 @@ TEST(AcceptReport, UncomparedSpeedsHaveReason) {
 TEST(AcceptReport, ConsoleAndSummaryListOpenPoints) {
   json document = accept_report_json("incomplete", 3, {accept_device_json(0, "passed")});
   document["gaps"] = {"one device too many"};
-  document["left_out"] = {"links", "training"};
+  document["omitted_steps"] = {"links", "training"};
   document["problems"] = {"the library is missing"};
   const AcceptReport report = report_of(document);
   const std::string console = accept_reasons(report, 120), summary = accept_summary(report);

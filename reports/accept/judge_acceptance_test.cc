@@ -150,7 +150,7 @@ TEST(Acceptance, RequiredStepWithoutPassIsIncomplete) {
 
 TEST(Acceptance, AnErrorOfTheMachineIsIncompleteAndNoFailure) {
   Machine machine({"a"});
-  machine.add({"memory.cuda/Copy.DestinationHasSourceBytes", {"a"}, {Outcome::kError, Reason::kForeignHolder}});
+  machine.add({"memory.cuda/Copy.DestinationHasSourceBytes", {"a"}, {Outcome::kError, Reason::kDeviceInUse}});
   EXPECT_THAT(verdicts(machine), ElementsAre("a incomplete"));
 }
 
@@ -259,8 +259,7 @@ TEST(Acceptance, ACaseAboutTheMachineThatFailsOnAllDevicesFailsNone) {
 Machine with_coverage(const std::vector<Measure>& measures) {
   Machine machine({"a"});
   machine.add({"kernels.cuda/Cores.IntegersMatchHost", {"a"}});
-  machine.add(
-      {"memory.cuda/Contents.MostMemoryKeepsPattern/noise", {"a"}, {Outcome::kPass, ""}, measures});
+  machine.add({"memory.cuda/Contents.MostMemoryKeepsPattern/noise", {"a"}, {Outcome::kPass, ""}, measures});
   return machine;
 }
 
@@ -291,8 +290,8 @@ TEST(Acceptance, ConflictingIdsInTrialSuspectBothDevices) {
 TEST(Acceptance, DriverWithoutVisibleDevicesIsSoftware) {
   Machine machine({"a", "b"});
   for (const char* device : {"a", "b"})
-    machine.find(
-        {device, HealthFact::kL1Fail, kGoodCases[0], 5, 0, 0, "failed to list the devices: none is visible"});
+    machine.find({device, HealthFact::kProbeFailed, kGoodCases[0], 5, 0, 0,
+                  "failed to list the devices: none is visible"});
   EXPECT_THAT(verdicts(machine), ElementsAre("a failed fix software", "b failed fix software"));
 }
 
@@ -300,14 +299,15 @@ TEST(Acceptance, OmittedMultiDeviceCaseIsGap) {
   Machine machine({"a", "b"});
   machine.add({"memory.cuda/PeerCopy.TwoDevicesExchangeExactBytes",
                {"a", "b"},
-               {Outcome::kNotrun, Reason::kBudget}});
+               {Outcome::kNotrun, Reason::kRunLimit}});
   EXPECT_THAT(verdicts(machine), ElementsAre("a incomplete", "b incomplete"));
 }
 
 TEST(Acceptance, SkippedCaseOfSmallStepIsIncomplete) {
   Machine machine = with_coverage({{"covered.memory", 75.0, "%", 1, 0}});
-  machine.add(
-      {"kernels.cuda/Cores.SubGroupLanesMatchHost", {"a"}, {Outcome::kSkip, {Reason::kNeeds, "all_cores:3<4"}}});
+  machine.add({"kernels.cuda/Cores.SubGroupLanesMatchHost",
+               {"a"},
+               {Outcome::kSkip, {Reason::kNeeds, "all_cores:3<4"}}});
   const AcceptReport acceptance = judge_acceptance(machine.run(), at_level(3));
   EXPECT_EQ(acceptance.devices[0].reason(), "silent errors: 1 case skipped: needs:all_cores:3<4");
 }
@@ -478,8 +478,7 @@ TEST(Acceptance, InventoryWarningRejectsDevice) {
   machine.add({"management.cuda/PcieLink.WidthIsMaximal", {"a"}});
   machine.add(
       {"management.cuda/PcieLink.WidthIsMaximal", {"b"}, {Outcome::kPass, ""}, {}, {}, {Mark::kWarn}});
-  const Warning warning{WarningCode::kCaseWarning,
-                        "management.cuda/PcieLink.WidthIsMaximal: 8 lanes of 16"};
+  const Warning warning{WarningCode::kCaseWarning, "management.cuda/PcieLink.WidthIsMaximal: 8 lanes of 16"};
   const AcceptReport acceptance = judge_acceptance(machine.run(warning), at_level(2));
   EXPECT_THAT(verdicts(acceptance), ElementsAre("a passed", "b failed reseat"));
   EXPECT_THAT(acceptance.devices[1].reason(), HasSubstr("8 lanes"));

@@ -44,7 +44,7 @@ inline nlohmann::json accept_device_json(int number, const std::string& verdict,
 inline nlohmann::json accept_report_json(const std::string& verdict, int code,
                                          const std::vector<nlohmann::json>& devices,
                                          const std::string& run_id = "20260131T120000Z-ab12") {
-  return {{"format", 1},
+  return {{"schema_version", 1},
           {"verdict", verdict},
           {"exit_code", code},
           {"level", 1},
@@ -54,9 +54,9 @@ inline nlohmann::json accept_report_json(const std::string& verdict, int code,
           {"duration_ms", 4200},
           {"command_line", "proctor accept --level 1 --sim cuda:4"},
           {"devices", devices},
-          {"left_out", nlohmann::json::array()},
+          {"omitted_steps", nlohmann::json::array()},
           {"problems", nlohmann::json::array()},
-          {"not_tried", {"memory patterns (level 3)", "the fabric between machines"}}};
+          {"not_covered", {"memory patterns (level 3)", "the fabric between machines"}}};
 }
 
 inline nlohmann::json one_failed_of_four() {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::string_view, kAllChanges.size()> kNames = {
     "regression", "fixed",       "still_failing", "new_failing", "new_passing",
     "appeared",   "disappeared", "skipped_now",   "not_run_now", "ran_again",
-    "xfail_now",  "flakier",     "steadier",      "slower",      "faster"};
+    "xfail_now",  "more_flaky",  "less_flaky",    "slower",      "faster"};
 
 constexpr double kStandardErrors = 3;
 constexpr double kLeastShare = 0.05;
@@ -37,7 +37,7 @@ constexpr std::array<Row, kStates> kTable = {
 // clang-format on
 
 std::size_t state_of(const CaseResult* result) {
-  return result == nullptr ? kAway : static_cast<std::size_t>(result->standing);
+  return result == nullptr ? kAway : static_cast<std::size_t>(result->result_class);
 }
 
 std::optional<Change> change_of(const CaseResult& old, const CaseResult& now) {
@@ -45,7 +45,7 @@ std::optional<Change> change_of(const CaseResult& old, const CaseResult& now) {
   return change == kSkippedNow && now.verdict.outcome == Outcome::kNotrun ? kNotRunNow : change;
 }
 
-bool ran(const CaseResult& result) { return result.standing != Standing::kUnrun; }
+bool ran(const CaseResult& result) { return result.result_class != ResultClass::kNotrun; }
 
 enum class Better { kUnknown, kLess, kMore };
 
@@ -156,7 +156,7 @@ class Comparer {
     bool is_changed = add(change_of(old, now), before, after);
     if (ran(old) && ran(now)) {
       if (now.flaky && !old.flaky) is_changed |= add(kFlakier, before, after);
-      if (old.flaky && !now.flaky && now.standing == Standing::kPassing)
+      if (old.flaky && !now.flaky && now.result_class == ResultClass::kPassing)
         is_changed |= add(kSteadier, before, after);
       is_changed |= compare_measures(before, after);
     }

@@ -13,7 +13,7 @@
 // What the newer run did not come to (`notrun`: it was red, or stopped) is not_run_now in place of skipped_now.
 //
 // Beside these, of a case that both ran:
-//   flakier, steadier   it has become flaky; it was flaky and now passes at once
+//   more_flaky, less_flaky   it has become flaky; it was flaky and now passes at once
 //   slower, faster      measures of one name and unit differ by more than 5 % and by more than three times their
 //                       standard error together, sqrt(spread² / n of each). Which direction is slower, the unit says: of
 //                       times the larger, of what ends in "/s" the smaller. Other units, measures of one sample, and

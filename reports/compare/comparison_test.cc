@@ -17,11 +17,11 @@ Variant variant_of(const std::string& suite, bool simulated = false) {
   return {suite, "xpu", "", "Card", simulated};
 }
 
-CaseResult result_of(const std::string& id, Standing standing) {
+CaseResult result_of(const std::string& id, ResultClass result_class) {
   CaseResult result;
   result.id = id;
-  result.standing = standing;
-  if (standing == Standing::kUnrun) result.verdict.outcome = Outcome::kSkip;
+  result.result_class = result_class;
+  if (result_class == ResultClass::kNotrun) result.verdict.outcome = Outcome::kSkip;
   return result;
 }
 
@@ -33,7 +33,7 @@ RunResults run_of(std::vector<CaseResult> cases) {
 }
 
 CaseResult measured(double value, double spread, const std::string& unit, std::int64_t n = 9) {
-  CaseResult result = result_of("m/a", Standing::kPassing);
+  CaseResult result = result_of("m/a", ResultClass::kPassing);
   result.measures = {{"speed", value, unit, n, spread}};
   return result;
 }
@@ -50,10 +50,10 @@ std::vector<Change> changes_between(const CaseResult& before, const CaseResult& 
 
 // One letter a state: Passing, Failing, eXpected, Unrun, - not there.
 std::string change_of(char before, char after) {
-  const std::map<char, Standing> standings = {{'P', Standing::kPassing},
-                                              {'F', Standing::kFailing},
-                                              {'X', Standing::kExpected},
-                                              {'U', Standing::kUnrun}};
+  const std::map<char, ResultClass> standings = {{'P', ResultClass::kPassing},
+                                                 {'F', ResultClass::kFailing},
+                                                 {'X', ResultClass::kExpected},
+                                                 {'U', ResultClass::kNotrun}};
   const auto run = [&](char state) {
     return state == '-' ? run_of({}) : run_of({result_of("m/a", standings.at(state))});
   };
@@ -76,11 +76,12 @@ TEST(ComparisonTest, ClassifiesEachPairOfStandings) {
 }
 
 TEST(ComparisonTest, UnreachedCaseIsNotRunNow) {
-  CaseResult now = result_of("m/a", Standing::kUnrun);
+  CaseResult now = result_of("m/a", ResultClass::kNotrun);
   now.verdict.outcome = Outcome::kNotrun;
-  for (const Standing standing : {Standing::kPassing, Standing::kFailing, Standing::kExpected})
-    EXPECT_THAT(changes_between(result_of("m/a", standing), now), ElementsAre(Change::kNotRunNow));
-  EXPECT_THAT(changes_between(result_of("m/a", Standing::kUnrun), now), IsEmpty());
+  for (const ResultClass result_class :
+       {ResultClass::kPassing, ResultClass::kFailing, ResultClass::kExpected})
+    EXPECT_THAT(changes_between(result_of("m/a", result_class), now), ElementsAre(Change::kNotRunNow));
+  EXPECT_THAT(changes_between(result_of("m/a", ResultClass::kNotrun), now), IsEmpty());
 }
 
 TEST(ComparisonTest, ClassNamesAreUniqueAndParse) {
@@ -94,10 +95,11 @@ TEST(ComparisonTest, ClassNamesAreUniqueAndParse) {
 }
 
 TEST(ComparisonTest, SortsChangesByClassThenNewerPlan) {
-  const auto before = run_of({result_of("m/gone", Standing::kPassing), result_of("m/1", Standing::kPassing),
-                              result_of("m/2", Standing::kFailing), result_of("m/3", Standing::kPassing)});
-  const auto after = run_of({result_of("m/3", Standing::kFailing), result_of("m/2", Standing::kPassing),
-                             result_of("m/1", Standing::kFailing)});
+  const auto before =
+      run_of({result_of("m/gone", ResultClass::kPassing), result_of("m/1", ResultClass::kPassing),
+              result_of("m/2", ResultClass::kFailing), result_of("m/3", ResultClass::kPassing)});
+  const auto after = run_of({result_of("m/3", ResultClass::kFailing), result_of("m/2", ResultClass::kPassing),
+                             result_of("m/1", ResultClass::kFailing)});
   const Comparison comparison = compare(before, after);
   std::vector<std::string> found;
   for (const CaseChange& change : comparison.changes) {
@@ -111,8 +113,8 @@ TEST(ComparisonTest, SortsChangesByClassThenNewerPlan) {
 }
 
 TEST(ComparisonTest, DoesNotCompareSimulationWithHardware) {
-  const RunResults real = run_of({result_of("m/a", Standing::kPassing)});
-  RunResults simulated = run_of({result_of("m/a", Standing::kFailing)});
+  const RunResults real = run_of({result_of("m/a", ResultClass::kPassing)});
+  RunResults simulated = run_of({result_of("m/a", ResultClass::kFailing)});
   simulated.variants = {variant_of("memory", true)};
   const Comparison comparison = compare(real, simulated);
   EXPECT_THAT(comparison.changes, IsEmpty());
@@ -122,29 +124,30 @@ TEST(ComparisonTest, DoesNotCompareSimulationWithHardware) {
 }
 
 TEST(ComparisonTest, CasesOfMissingSuiteAppearOrDisappear) {
-  RunResults before = run_of({result_of("m/a", Standing::kPassing), result_of("k/a", Standing::kPassing)});
+  RunResults before =
+      run_of({result_of("m/a", ResultClass::kPassing), result_of("k/a", ResultClass::kPassing)});
   before.variants.push_back(variant_of("kernels"));
   before.cases[1].variant = 1;
-  const RunResults after = run_of({result_of("m/a", Standing::kPassing)});
+  const RunResults after = run_of({result_of("m/a", ResultClass::kPassing)});
   EXPECT_THAT(changes_between(before, after), ElementsAre(Change::kDisappeared));
   EXPECT_THAT(compare(before, after).only_before, ElementsAre(variant_of("kernels")));
   EXPECT_THAT(changes_between(after, before), ElementsAre(Change::kNewPassing));
 }
 
 TEST(ComparisonTest, CaseWithoutVariantMatchesAnyVariant) {
-  RunResults foreign = run_of({result_of("m/a", Standing::kPassing)});
+  RunResults foreign = run_of({result_of("m/a", ResultClass::kPassing)});
   foreign.variants = {Variant()};
-  const RunResults after = run_of({result_of("m/a", Standing::kFailing)});
+  const RunResults after = run_of({result_of("m/a", ResultClass::kFailing)});
   EXPECT_THAT(changes_between(foreign, after), ElementsAre(Change::kRegression));
   EXPECT_THAT(changes_between(after, foreign), ElementsAre(Change::kFixed));
   EXPECT_THAT(compare(foreign, after).only_after, IsEmpty());
 }
 
 TEST(ComparisonTest, ReportsFlakierInAdditionToClass) {
-  CaseResult steady = result_of("m/a", Standing::kPassing);
+  CaseResult steady = result_of("m/a", ResultClass::kPassing);
   CaseResult flaky = steady;
   flaky.flaky = true;
-  CaseResult failing = result_of("m/a", Standing::kFailing);
+  CaseResult failing = result_of("m/a", ResultClass::kFailing);
   EXPECT_THAT(changes_between(steady, flaky), ElementsAre(Change::kFlakier));
   EXPECT_THAT(changes_between(failing, flaky), ElementsAre(Change::kFixed, Change::kFlakier));
   EXPECT_THAT(changes_between(flaky, steady), ElementsAre(Change::kSteadier));

@@ -80,7 +80,8 @@ std::string incomplete_text(std::string_view name, const RunResults& run) {
 
 std::string verdict_text(const RunResults& run, std::uint32_t index) {
   const CaseResult& result = run.cases[index];
-  if (result.cause == kNoCause || result.standing == Standing::kUnrun) return readable(result.verdict);
+  if (result.cause == kNoCause || result.result_class == ResultClass::kNotrun)
+    return readable(result.verdict);
   return std::string(to_string(result.verdict.outcome)) + ": " + words_of(run, result);
 }
 
@@ -250,7 +251,7 @@ void write_variant(JsonWriter& json, const Variant& variant) {
 }
 
 void write_run(std::string_view key, const RunResults& run, JsonWriter& json) {
-  json.open_object(key).member("place", run.place).member("run_id", run.run_id);
+  json.open_object(key).member("path", run.place).member("run_id", run.run_id);
   json.member("journal_sha256", run.journal_sha256).member("started", run.started);
   json.member("commit", run.subject.commit.value).member("plan_digest", run.plan_digest);
   json.member("exit_code", run.exit_code)

@@ -70,8 +70,8 @@ TEST(DiffTest, CasesOfOneCauseKeepTheirMessages) {
   after.causes = {{"wrong at #", "wrong at 137"}};
   for (const char* number : {"137", "637"}) {
     const std::string id = std::string("m/") + number;
-    before.cases.push_back({.id = id, .standing = Standing::kPassing});
-    after.cases.push_back({.id = id, .verdict = {Outcome::kFail, ""}, .standing = Standing::kFailing});
+    before.cases.push_back({.id = id, .result_class = ResultClass::kPassing});
+    after.cases.push_back({.id = id, .verdict = {Outcome::kFail, ""}, .result_class = ResultClass::kFailing});
     set_cause(after, 0, std::string("wrong at ") + number, after.cases.back());
   }
   const Comparison comparison = compare(before, after);
@@ -93,7 +93,7 @@ TEST(DiffTest, TruncatesLargeClassesWithCount) {
   RunResults before, after;
   before.variants = after.variants = {Variant{"m", "xpu", "", "", false}};
   for (int i = 0; i < 30; ++i)
-    after.cases.push_back({.id = "m/" + std::to_string(i), .standing = Standing::kPassing});
+    after.cases.push_back({.id = "m/" + std::to_string(i), .result_class = ResultClass::kPassing});
   const Comparison comparison = compare(before, after);
   const std::string text = diff_text({before, after, comparison}, 5);
   EXPECT_THAT(text, HasSubstr("new_passing: 30\n"));

@@ -249,8 +249,9 @@ class Reader {
                                   cleaned(kind, kTextBytes)));
     }
     if (auto added = add_suite(root, 1); !added) return added.error();
-    results_.verdict = passed_or_failed(std::ranges::none_of(
-        results_.cases, [](const CaseResult& result) { return result.standing == Standing::kFailing; }));
+    results_.verdict = passed_or_failed(std::ranges::none_of(results_.cases, [](const CaseResult& result) {
+      return result.result_class == ResultClass::kFailing;
+    }));
     results_.exit_code = exit_code_of(results_.verdict);
     return std::move(results_);
   }
@@ -272,11 +273,11 @@ class Reader {
     Read read = read_test(test);
     CaseResult result;
     result.id = ids_.next(test.attribute("classname").value(), test.attribute("name").value());
-    result.standing = meaning_of(read.verdict, read.kind).standing;
+    result.result_class = meaning_of(read.verdict, read.kind).result_class;
     result.attempts = read.attempts;
     result.flaky = read.flaky;
     result.duration_ms = milliseconds_of(test.attribute("time").value(), times_);
-    if (result.standing != Standing::kPassing || read.flaky) add_cause(read, result);
+    if (result.result_class != ResultClass::kPassing || read.flaky) add_cause(read, result);
     result.verdict = std::move(read.verdict);
     results_.cases.push_back(std::move(result));
   }

@@ -179,7 +179,7 @@ TEST(JunitResultsTest, OwnReportMatchesJournal) {
   ASSERT_GE(results.cases.size(), expected.cases.size());  // the suite proctor.run stands behind them
   for (std::size_t i = 0; i < expected.cases.size(); ++i) {
     EXPECT_EQ(results.cases[i].verdict.outcome, expected.cases[i].verdict.outcome) << results.cases[i].id;
-    EXPECT_EQ(results.cases[i].standing, expected.cases[i].standing) << results.cases[i].id;
+    EXPECT_EQ(results.cases[i].result_class, expected.cases[i].result_class) << results.cases[i].id;
     EXPECT_EQ(results.cases[i].flaky, expected.cases[i].flaky) << results.cases[i].id;
   }
 }

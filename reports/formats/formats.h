@@ -34,7 +34,7 @@ void write_otlp(const ResolvedRun& run, TextOutput& output);
 // report.json (schema: reports/schema/report.schema.json). It only grows: readers ignore keys they do not know, and a
 // key that a version of the schema requires is there for ever. One that none requires is left out where it would say
 // nothing. It is written case by case, since the tree of all cases of a large run is larger than its journal.
-inline constexpr int kReportSchemaVersion = 1;
+inline constexpr int kReportSchemaVersion = 2;
 
 void write_report_json(const ResolvedRun& run, TextOutput& output);
 std::string report_json(const ResolvedRun& run);

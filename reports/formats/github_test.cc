@@ -108,7 +108,7 @@ TEST(Github, NewCausesPrecedeKnownAndFlaky) {
   EXPECT_THAT(red[2].message, HasSubstr("--flaky pass:50% allows flaky cases."));
   auto& plan = std::get<RunPlanned>(events[0]);
   plan.flaky_passes = true;
-  plan.flaky_budget = 100;
+  plan.max_flaky_percent = 100;
   const auto allowed = annotations(resolved_of(events), "");
   ASSERT_EQ(allowed.size(), 3u);
   EXPECT_EQ(allowed[2].level, Level::kWarning);
@@ -228,7 +228,7 @@ TEST(Github, VerdictFollowsOutcomes) {
   EXPECT_EQ(verdict({is(Outcome::kPass), done}), RunVerdict::kPassed);
   EXPECT_EQ(verdict({is(Outcome::kFail), done}), RunVerdict::kFailed);
   EXPECT_EQ(verdict({is(Outcome::kDeviceLost), done}), RunVerdict::kMachineFailed);
-  EXPECT_EQ(verdict({is(Outcome::kNotrun, "budget"), done}), RunVerdict::kIncomplete);
+  EXPECT_EQ(verdict({is(Outcome::kNotrun, "run_limit"), done}), RunVerdict::kIncomplete);
   EXPECT_EQ(verdict({is(Outcome::kSkip, "needs:x"), done}), RunVerdict::kIncomplete);
   EXPECT_EQ(verdict({StopRequested{15, StopCause::kSignal, 1}, done}), RunVerdict::kInterrupted);
   EXPECT_EQ(verdict({is(Outcome::kFail), StopRequested{2, StopCause::kSignal, 1}, done}),

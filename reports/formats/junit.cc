@@ -156,7 +156,7 @@ std::string attempt_text(const ResolvedCase& test, const Attempt& attempt) {
       text += fmt::format("core: {} ({} bytes of {})\n", core.file, core.bytes, core.program);
     if (const auto& lost = attempt.end->termination.guard_lost; !lost.empty())
       text += fmt::format("the process that guards it did not end it: {}; the runner did\n", lost);
-    if (attempt.end->termination.unreapable) text += "a process could not be killed\n";
+    if (attempt.end->termination.unkillable) text += "a process could not be killed\n";
     const std::string telemetry = telemetry_text(attempt.telemetry());
     if (!telemetry.empty()) text += fmt::format("telemetry: {}\n", telemetry);
   }
@@ -441,7 +441,7 @@ class SuiteWriter {
                                    kept ? "its end is here" : "not repeated here");
     const std::uint64_t dropped = output.dropped_bytes;
     if (dropped > 0) head += fmt::format(", {} bytes dropped from the log", dropped);
-    if (output.lost) head += ", the log could not be written";
+    if (output.write_failed) head += ", the log could not be written";
     head += attempt->start.log.empty() ? "]\n" : fmt::format("; log: {}]\n", attempt->start.log);
     const std::string printed = without_attachments(elide_middle(output.stdout_tail));
     xml_.open("system-out").text(attached + head + printed).close();

@@ -45,11 +45,11 @@ TEST_F(JunitSchemas, AcceptRunWithoutCases) { expect_valid(resolved_of({plan_of(
 
 TEST_F(JunitSchemas, AcceptRunProblems) {
   RunPlanned plan = plan_of({planned("s/a")});
-  plan.no_device_for = "cuda";
+  plan.missing_backend = "cuda";
   plan.rules.min_executed = 7;
   expect_valid(resolved_of({plan, ended("s/a", {Outcome::kPass, ""}),
                             concluded("s/a", {Outcome::kPass, ""}, {Mark::kFlaky}),
-                            Warning{WarningCode::kReportLost, awkward_text()},
+                            Warning{WarningCode::kReportNotWritten, awkward_text()},
                             Warning{WarningCode::kJournalChanged, awkward_text()},
                             Warning{WarningCode::kMaskMismatch, awkward_text()},
                             Warning{WarningCode::kStackChanged, awkward_text()},

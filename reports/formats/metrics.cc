@@ -61,8 +61,8 @@ void write_run(Metrics& metrics, const ResolvedRun& run) {
   metrics.sample("proctor_exit_code", {}, run.shell_exit_code);
   metrics.family("proctor_duration_seconds", "gauge", "From the start of the run to its newest record.");
   metrics.sample("proctor_duration_seconds", {}, static_cast<double>(run.elapsed_ms) / 1000);
-  metrics.family("proctor_problems", "gauge", "What reddens the run and is no case.");
-  metrics.sample("proctor_problems", {}, run.problems.size());
+  metrics.family("proctor_run_problems", "gauge", "What reddens the run and is no case.");
+  metrics.sample("proctor_run_problems", {}, run.problems.size());
   const auto drained = std::ranges::count(run.health, HealthWord(HealthFact::kDrained), &DeviceHealth::what);
   metrics.family("proctor_devices_drained", "gauge", "Devices that got no more cases.");
   metrics.sample("proctor_devices_drained", {}, drained);

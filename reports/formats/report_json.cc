@@ -25,9 +25,9 @@ void write_device(JsonWriter& json, const PlannedDevice& device, const std::vect
   const bool known = share != shares.end();
   json.member("id", device.id).member("backend", device.backend).member("name", device.name);
   json.member("simulated", device.simulated).member("uuid", device.uuid).member("pci", device.pci);
-  json.member("pci_id", device.pci_id).member("capability", device.capability);
+  json.member("pci_id", device.pci_id).member("compute_capability", device.capability);
   json.member("attempts", known ? share->all : 0).member("failed_attempts", known ? share->bad : 0);
-  json.member("stands_out", known && share->stands_out);
+  json.member("is_outlier", known && share->is_outlier);
 }
 
 void write_subject_fact(JsonWriter& json, std::string_view name, const SubjectFact& fact) {
@@ -75,7 +75,7 @@ void write_parts(JsonWriter& json, const RunPlanned& plan) {
 
 void write_known_failure(JsonWriter& json, const KnownFailureUse& use) {
   const KnownFailureEntry& entry = *use.entry;
-  json.member("at", entry.at).member("cases", entry.cases).member("source", entry.source);
+  json.member("location", entry.at).member("cases", entry.cases).member("source", entry.source);
   json.member_or_null("issue", entry.issue).member_or_null("owner", entry.owner);
   json.member_or_null("added", entry.added).member("expires", entry.expires);
   json.member("days_left", use.days_left).member("hits", use.hits);
@@ -154,13 +154,13 @@ void write_trial(JsonWriter& json, const Trial& trial) {
 
 void write_termination(JsonWriter& json, const Termination& termination) {
   json.open_object("termination").member("signal_sent", termination.signal_sent);
-  json.member("forced", termination.forced).member("unreapable", termination.unreapable);
-  json.member("kill_to_empty_ms", termination.kill_to_empty_ms);
+  json.member("forced", termination.forced).member("unkillable", termination.unkillable);
+  json.member("kill_duration_ms", termination.kill_duration_ms);
   json.objects("leaked_processes", termination.leaked_processes,
                [](JsonWriter& out, const LeakedProcess& leaked) {
                  out.member("pid", leaked.pid).member("command", leaked.command);
                });
-  if (!termination.left_by.empty()) json.member("left_by", termination.left_by);
+  if (!termination.leaked_by.empty()) json.member("leaked_by", termination.leaked_by);
   json.member_if_any("guard_lost", termination.guard_lost).close();
 }
 
@@ -247,7 +247,7 @@ void write_rank(JsonWriter& json, const RankEnd& rank) {
   json.member("rank", rank.rank).member("devices", rank.devices).member("outcome", outcome);
   json.member("reason", rank.verdict ? rank.verdict->reason.text() : "");
   write_exit(json, rank.exit_code, rank.exit_signal);
-  json.member("left", rank.left).member("ended_by_runner", rank.ended_by_runner);
+  json.member("announced_end", rank.announced_end).member("stopped_by_proctor", rank.stopped_by_proctor);
   json.member("last_step", rank.last_step);
   write_environment(json, rank.environment);
   json.open_object("output").member("log", rank.log).member("bytes", rank.bytes);
@@ -282,7 +282,9 @@ void write_attempt(JsonWriter& json, const Attempt& attempt, TelemetryGaps& gaps
   write_exit(json, end.exit_code, end.exit_signal);
   write_termination(json, end.termination);
   json.open_object("output").member("log", attempt.start.log).member("bytes", end.output.bytes);
-  json.member("dropped_bytes", end.output.dropped_bytes).member("lost", end.output.lost).close();
+  json.member("dropped_bytes", end.output.dropped_bytes)
+      .member("write_failed", end.output.write_failed)
+      .close();
   write_evidence(json, end.evidence);
   const TelemetryInfo telemetry = attempt.telemetry();
   write_telemetry(json, telemetry);
@@ -347,7 +349,7 @@ void write_case(JsonWriter& json, const ResolvedCase& test, TelemetryGaps& gaps)
               test.attempts.empty() ? std::vector<std::string>() : test.attempts.back().start.devices);
   json.member("duration_ms", test.duration_ms);
   json.member("known_failure", test.end ? test.end->known_failure : "");
-  if (test.end) json.member_if_any("known_failure_at", test.end->known_failure_at);
+  if (test.end) json.member_if_any("known_failure_location", test.end->known_failure_location);
   json.member("note", test.end ? test.end->note : "");
   json.member("message", verdict.outcome == Outcome::kPass ? "" : test.headline);
   write_case_facts(json, test);
@@ -357,7 +359,7 @@ void write_case(JsonWriter& json, const ResolvedCase& test, TelemetryGaps& gaps)
 }
 
 void write_health(JsonWriter& json, const DeviceHealth& health) {
-  json.member("device", health.device).member("what", health.what.text()).member("case", health.case_id);
+  json.member("device", health.device).member("finding", health.what.text()).member("case", health.case_id);
   json.member("at_ms", health.at_ms).member("wait_ms", health.wait_ms).member("bytes", health.bytes);
   json.member("evidence", health.evidence);
 }

@@ -153,7 +153,7 @@ TEST(Summary, SuggestsRerunForSuspectDevice) {
 
 TEST(Summary, ReportsThatNoCaseExecuted) {
   RunPlanned plan = plan_of({});
-  plan.no_device_for = "cuda";
+  plan.missing_backend = "cuda";
   const std::string text = summary_markdown(resolved_of({plan}));
   EXPECT_TRUE(text.starts_with("# Proctor: INCOMPLETE (exit code 3)\n"));
   EXPECT_THAT(text, HasSubstr("**no cuda device was found here;"));
@@ -162,12 +162,12 @@ TEST(Summary, ReportsThatNoCaseExecuted) {
 
 TEST(Summary, NamesReasonForMissingDevices) {
   RunPlanned plan = plan_of({});
-  plan.no_device_for = "xpu";
+  plan.missing_backend = "xpu";
   plan.stack = {{"xpu.caller_mask", "7"}};
   EXPECT_THAT(no_device_text(plan), HasSubstr("no xpu device was found here")) << "the mask left some";
-  plan.no_device_by = "NEO_ZE_AFFINITY_MASK";
+  plan.hidden_by = "NEO_ZE_AFFINITY_MASK";
   EXPECT_THAT(no_device_text(plan), HasSubstr("the caller's NEO_ZE_AFFINITY_MASK='7' leaves no xpu device"));
-  plan.no_device_by = "CTEST_RESOURCE_GROUP_COUNT";
+  plan.hidden_by = "CTEST_RESOURCE_GROUP_COUNT";
   EXPECT_THAT(no_device_text(plan), HasSubstr("CTest has given this test no xpu device"));
 }
 
@@ -202,7 +202,7 @@ TEST(Summary, ListsDaysLeftOfKnownFailures) {
                                            {"known.toml:9", {"x"}, "seen", "", "", "", "2026-01-31"},
                                            {"known.toml:17", {"y"}, "seen", "", "", "", "2026-01-29"}}};
   CaseEnded failed = concluded("s/a", {Outcome::kXfail, reason_in_words("M-1")});
-  failed.known_failure_at = "known.toml:1";
+  failed.known_failure_location = "known.toml:1";
   const std::string text =
       summary_markdown(resolved_of({plan, failed, concluded("s/b", {Outcome::kPass, ""}), RunEnded{"x", 1}}));
   EXPECT_THAT(text, HasSubstr("## Days left of known failures\n\n"
@@ -222,7 +222,8 @@ TEST(Summary, UnhealthyDeviceIsHeadline) {
   start.devices = {"xpu-sim:0"};
   std::vector<Event> events = {
       plan, start, ended("s/0", {Outcome::kFail, ""}), AttemptSuspected{"s/0", 1, 1, "xpu-sim:0", "word 4"},
-      DeviceHealth{.device = "xpu-sim:0", .what = HealthFact::kL1Fail, .case_id = "s/0", .evidence = ""}};
+      DeviceHealth{
+          .device = "xpu-sim:0", .what = HealthFact::kProbeFailed, .case_id = "s/0", .evidence = ""}};
   for (const PlannedCase& one : cases)
     events.push_back(concluded(one.id, {Outcome::kNotrun, Reason::kDeviceUnhealthy}));
   events.push_back(RunEnded{"x", 1});

@@ -74,7 +74,7 @@ void failed_rule(const CellView& view, GateFinding& finding) {
 
 bool was_unkillable(const ResolvedCase& test) {
   return std::ranges::any_of(test.attempts, [](const Attempt& attempt) {
-    return attempt.end && attempt.end->termination.unreapable;
+    return attempt.end && attempt.end->termination.unkillable;
   });
 }
 

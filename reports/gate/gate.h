@@ -79,10 +79,10 @@ void note_weak_plans(GateInputs& inputs);
 struct GateFinding {
   std::string rule{};
   bool held = true;
-  std::string limit{};               // what it allows
-  std::string value{};               // what there is
-  std::vector<std::string> says{};   // not held: why, a sentence each
-  std::vector<std::string> cases{};  // not held: which ones
+  std::string limit{};                 // what it allows
+  std::string value{};                 // what there is
+  std::vector<std::string> reasons{};  // not held: why, a sentence each
+  std::vector<std::string> cases{};    // not held: which ones
 };
 
 struct GateCellVerdict {

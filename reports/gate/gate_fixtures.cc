@@ -55,7 +55,8 @@ Verdict verdict_of(const std::string& text) {
 RunPlanned good_plan() {
   RunPlanned plan = plan_of({});
   plan.command_line = {"proctor", "run", "--plan", "plan.json"};
-  plan.narrowed = Narrowed{.options = {{"--plan", "plan.json", std::string(kToldByPlan)}}, .variables = {}};
+  plan.restrictions =
+      Narrowed{.options = {{"--plan", "plan.json", std::string(kCoveredByPlan)}}, .variables = {}};
   plan.devices = {card(kFirstCard), card(kSecondCard)};
   plan.shard = PlannedShard{1, 1, 4, digest_of_file(ids_of_plan())};
   plan.plan_digest = digest_of_plan(ids_of_plan(), {});
@@ -286,14 +287,14 @@ GateScene good_scene() {
 
 GateScene hardware_scene() {
   GateScene scene = good_scene();
-  const std::string_view weakening = "hardware = false\n";
-  scene.policy.erase(scene.policy.find(weakening), weakening.size());
+  const std::string_view relaxation = "hardware = false\n";
+  scene.policy.erase(scene.policy.find(relaxation), relaxation.size());
   const auto add = [&scene](const Event& event) {
     auto& records = scene.run().records;
     records.insert(records.end() - 1, record_of(event));
   };
   for (const std::string& id : {kFirstCard, kSecondCard})
-    add(DeviceHealth{id, HealthFact::kL1Pass, "", 50, 0, 0, "copied"});
+    add(DeviceHealth{id, HealthFact::kProbePassed, "", 50, 0, 0, "copied"});
   for (const char* when : {"start", "end"}) {
     for (const std::string& id : {kFirstCard, kSecondCard}) {
       add(HardwareEvidence{.id = id,
@@ -377,7 +378,7 @@ std::string words_of(const GateVerdict& verdict) {
   const auto add = [&words](const std::string& cell, const std::vector<GateFinding>& findings) {
     for (const GateFinding& finding : findings) {
       if (!finding.held)
-        words += cell + ": " + finding.rule + ": " + joined(finding.says, "; ") + " [" +
+        words += cell + ": " + finding.rule + ": " + joined(finding.reasons, "; ") + " [" +
                  joined(finding.cases, ", ") + "]\n";
     }
   };

@@ -26,14 +26,14 @@ void write_gate_finding(JsonWriter& json, const GateFinding& finding) {
   json.member("rule", finding.rule)
       .member("verdict", verdict_text(finding.held))
       .member("limit", finding.limit);
-  json.member("value", finding.value).member("says", finding.says).member("cases", finding.cases);
+  json.member("value", finding.value).member("reasons", finding.reasons).member("cases", finding.cases);
 }
 
 void write_policy(JsonWriter& json, const GatePolicy& policy) {
   json.open_object("policy").member("file", name_of_file(policy.file)).member("sha256", policy.sha256);
-  json.objects("weakenings", policy.weakenings, [](JsonWriter& out, const GateWeakening& weakening) {
-    out.member("line", weakening.line).member("key", weakening.key);
-    out.member("value", weakening.value).member("strict", weakening.strict);
+  json.objects("relaxations", policy.relaxations, [](JsonWriter& out, const GateRelaxation& relaxation) {
+    out.member("line", relaxation.line).member("key", relaxation.key);
+    out.member("value", relaxation.value).member("strict", relaxation.strict);
   });
   json.close();
 }
@@ -43,7 +43,7 @@ void write_list(JsonWriter& json, const GateInputs& inputs, const GateVerdict& v
   json.member("file", name_of_file(inputs.known_failures->file));
   json.member("sha256", inputs.known_failures->sha256);
   json.objects("entries", verdict.known_failures, [](JsonWriter& out, const GateEntryUse& entry) {
-    out.member("at", entry.origin).member("cases", entry.cases).member("owner", entry.owner);
+    out.member("location", entry.origin).member("cases", entry.cases).member("owner", entry.owner);
     out.member("issue", entry.issue).member("days_known", entry.days_known);
     out.member("days_left", entry.days_left).member("hits", entry.hits);
   });
@@ -72,7 +72,7 @@ void add_failed_rules(std::string& out, const std::string& name, const std::vect
     if (finding.held) continue;
     out += fmt::format("* **{}**, rule `{}` (allowed: {}; there is: {})\n", plain(name), finding.rule,
                        plain(finding.limit), plain(finding.value));
-    for (const std::string& why : finding.says) out += fmt::format("  * {}\n", plain(why));
+    for (const std::string& why : finding.reasons) out += fmt::format("  * {}\n", plain(why));
     if (!finding.cases.empty())
       out += fmt::format("  * cases: {}\n",
                          markdown_escaped(some_of(finding.cases, 4 * kShownCases, in_one_line)));
@@ -82,7 +82,7 @@ void add_failed_rules(std::string& out, const std::string& name, const std::vect
 void add_failed_text(std::string& out, const std::vector<GateFinding>& findings) {
   for (const GateFinding& finding : findings) {
     if (finding.held) continue;
-    for (const std::string& why : finding.says)
+    for (const std::string& why : finding.reasons)
       out += fmt::format("  {:<16} {}\n", finding.rule, in_one_line(why));
     if (!finding.cases.empty())
       out += fmt::format("  {:<16} cases: {}\n", "", some_of(finding.cases, kShownCases, in_one_line));
@@ -139,10 +139,10 @@ std::string gate_markdown(const GateInputs& inputs, const GateVerdict& verdict) 
     add_failed_rules(out, "all runs", verdict.rules);
     for (const GateCellVerdict& cell : verdict.cells) add_failed_rules(out, cell.cell.name, cell.rules);
   }
-  if (!inputs.policy.weakenings.empty()) out += "\n## What the policy weakens\n\n";
-  for (const GateWeakening& weakening : inputs.policy.weakenings) {
-    out += fmt::format("* line {}: {} = {} (else: {})\n", weakening.line, plain(weakening.key),
-                       plain(weakening.value), plain(weakening.strict));
+  if (!inputs.policy.relaxations.empty()) out += "\n## What the policy weakens\n\n";
+  for (const GateRelaxation& relaxation : inputs.policy.relaxations) {
+    out += fmt::format("* line {}: {} = {} (else: {})\n", relaxation.line, plain(relaxation.key),
+                       plain(relaxation.value), plain(relaxation.strict));
   }
   if (!verdict.known_failures.empty()) out += "\n## Known failures\n\n";
   for (const GateEntryUse& entry : verdict.known_failures) {

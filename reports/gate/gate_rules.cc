@@ -43,7 +43,7 @@ namespace judging {
 
 void fail_rule(GateFinding& finding, std::string why) {
   finding.held = false;
-  finding.says.push_back(std::move(why));
+  finding.reasons.push_back(std::move(why));
 }
 
 std::string listed(const std::set<std::string>& texts, std::string_view between) {
@@ -104,7 +104,7 @@ bool has_model(const GateReport& report, const std::string& backend, const std::
 }
 
 bool was_given(const RunPlanned& plan, std::string_view option) {
-  const auto& options = plan.narrowed.options;
+  const auto& options = plan.restrictions.options;
   return std::ranges::find(options, option, &NarrowingOption::option) != options.end();
 }
 

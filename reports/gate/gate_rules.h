@@ -115,11 +115,11 @@ std::string listed(const std::set<std::string>& texts, std::string_view between 
 // Asks each run of the cell. Returns how many things are wrong with them: `why` returns a sentence for each.
 template <typename Why>
 std::size_t ask_each_run(const CellView& view, GateFinding& finding, const Why& why) {
-  const std::size_t before = finding.says.size();
+  const std::size_t before = finding.reasons.size();
   for (const GateReport* report : view.reports) {
     for (std::string& text : why(*report)) fail_rule(finding, std::move(text));
   }
-  return finding.says.size() - before;
+  return finding.reasons.size() - before;
 }
 
 // ---- a case ----

@@ -97,9 +97,10 @@ TEST(Gate, RejectsEachInvalidRunWithReason) {
 TEST(Gate, LateReportLossIsNotJournalChange) {
   const std::string refusal =
       Staged(
-          scene_after(R"({add_behind = [{type = "warning", code = "report_lost", text = "no space left"}]})"))
+          scene_after(
+              R"({add_behind = [{type = "warning", code = "report_not_written", text = "no space left"}]})"))
           .refusal();
-  EXPECT_THAT(refusal, HasSubstr("report_lost"));
+  EXPECT_THAT(refusal, HasSubstr("report_not_written"));
   EXPECT_THAT(refusal, testing::Not(HasSubstr("follows the end")));
 }
 
@@ -217,7 +218,7 @@ TEST(Gate, VerdictMatchesSchema) {
                       our_schema("gate.schema.json").string(), (directory / "gate.json").string()}),
         "");
     const auto json = nlohmann::json::parse(text);
-    EXPECT_EQ(json["policy"]["weakenings"][0]["key"], "gate.hardware");
+    EXPECT_EQ(json["policy"]["relaxations"][0]["key"], "gate.hardware");
     EXPECT_EQ(json["cells"][0]["rules"].size(), gate_rules().size() - 4);
   }
 }
@@ -232,11 +233,11 @@ TEST(Gate, StatementHasJournalAndPolicyDigests) {
   EXPECT_EQ(statement["predicate"]["configuration"][0]["digest"]["sha256"], staged.inputs().policy.sha256);
 }
 
-TEST(Gate, AllowedVariableIsListedAsWeakening) {
+TEST(Gate, AllowedVariableIsListedAsRelaxation) {
   const Staged allowed(scene_after(
-      R"({gate = "variables = [\"LD_LIBRARY_PATH\"]", set = {"/narrowed/variables/-" = {suite = "memory", backend = "xpu", name = "LD_LIBRARY_PATH", value = "/opt/lib", by = "caller"}}})"));
+      R"({gate = "variables = [\"LD_LIBRARY_PATH\"]", set = {"/restrictions/variables/-" = {suite = "memory", backend = "xpu", name = "LD_LIBRARY_PATH", value = "/opt/lib", by = "caller"}}})"));
   EXPECT_EQ(allowed.refusal(), "");
-  EXPECT_EQ(allowed.inputs().policy.weakenings.back().key, "gate.variables");
+  EXPECT_EQ(allowed.inputs().policy.relaxations.back().key, "gate.variables");
 }
 
 // On the machine of the run, the journal is compared with the runner's own copy.
@@ -287,7 +288,7 @@ TEST(Gate, RejectsJournalThatGrowsWhileRead) {
   chain.add(read_file_or_empty((run_dir / "journal.jsonl").string()));
   GrowingJournal file{UniqueFd(::open((run_dir / "journal.jsonl").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)),
                       UniqueFd(::open((run_dir / "summary.md").c_str(), O_RDONLY | O_CLOEXEC)),
-                      chain.append(to_json_line(Warning{WarningCode::kReportLost, "no space left"}))};
+                      chain.append(to_json_line(Warning{WarningCode::kReportNotWritten, "no space left"}))};
   growing = &file;
   struct sigaction action {};
   struct sigaction before {};

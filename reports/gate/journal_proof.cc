@@ -108,7 +108,7 @@ void drop_details(Event& event) {
 // The reports are written after the end.
 bool is_report_lost(const Event& event) {
   const auto* warning = std::get_if<Warning>(&event);
-  return warning != nullptr && warning->code == WarningCode::kReportLost;
+  return warning != nullptr && warning->code == WarningCode::kReportNotWritten;
 }
 
 class StrictReader {
@@ -119,11 +119,11 @@ class StrictReader {
     ++number_;
     if (got == Lines::Got::kUnreadable) return error_.at(number_, "it cannot be read to its end");
     if (got == Lines::Got::kTooLong) return error_.at(number_, "the record is longer than 256 MiB");
-    if (const int version = version_of(line); version > kJournalVersion) {
-      return error_.at(
-          number_,
-          fmt::format("it is of version {}, and this Proctor reads version {}", version, kJournalVersion),
-          "Take the Proctor that ran it, or a newer one.");
+    if (const int version = version_of(line); version != 0 && version != kJournalVersion) {
+      return error_.at(number_,
+                       fmt::format("its journal has version {}, and this Proctor reads version {}", version,
+                                   kJournalVersion),
+                       "Use a Proctor of the version that ran it.");
     }
     if (got == Lines::Got::kCut)
       return error_.at(number_, "it ends within a record: it was cut, or its runner killed");

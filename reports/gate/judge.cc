@@ -85,8 +85,8 @@ struct CommonRule {
   std::string_view name;
   void (*ask)(Judging& all, GateFinding& finding);
 };
-constexpr CommonRule kCommonRules[] = {{"once", once_rule},
-                                       {"claimed", claimed_rule},
+constexpr CommonRule kCommonRules[] = {{"distinct_journals", once_rule},
+                                       {"suites_covered", claimed_rule},
                                        {"known_failures", known_failures_rule},
                                        {"baseline", baseline_rule}};
 
@@ -172,7 +172,7 @@ Result<void> check_least(const CellView& view) {
   return {};
 }
 
-// A weakening that nothing needs.
+// A relaxation that nothing needs.
 Result<void> check_skips(const Judging& all) {
   Texts reasons;
   for (const GateReport* report : all.reports) {
@@ -257,12 +257,12 @@ void note_weak_plans(GateInputs& inputs) {
     const auto plan = inputs.plans.find(cell.plan);
     if (plan == inputs.plans.end()) continue;
     const auto weaker = [&](const std::string& value, const std::string& strict) {
-      policy.weakenings.push_back({"cell.plan", value, strict, cell.line});
+      policy.relaxations.push_back({"cell.plan", value, strict, cell.line});
     };
     if (plan->second.size == "smoke") weaker("size smoke", "size ci");
     if (!plan->second.seed.empty()) weaker("seed " + plan->second.seed, "seed 0");
   }
-  std::ranges::stable_sort(policy.weakenings, {}, &GateWeakening::line);
+  std::ranges::stable_sort(policy.relaxations, {}, &GateRelaxation::line);
 }
 
 std::vector<std::string_view> gate_rules() {

@@ -86,7 +86,7 @@ std::vector<std::string> missing_evidence(const PlannedDevice& device,
     if (said != nullptr) check_facts(device, *said, missing);
   }
   if (start != nullptr && end != nullptr) check_kept(*start, *end, missing);
-  if (!probed) missing.emplace_back("no health probe passed on it in this run (`run --prove-devices`)");
+  if (!probed) missing.emplace_back("no health probe passed on it in this run (`run --probe-devices`)");
   return missing;
 }
 
@@ -159,7 +159,7 @@ std::set<std::string> simulated_in(const CellView& view) {
 
 bool was_probed(const ResolvedRun& run, const std::string& device) {
   return std::ranges::any_of(run.health, [&](const DeviceHealth& health) {
-    return health.what == HealthFact::kL1Pass && health.device == device;
+    return health.what == HealthFact::kProbePassed && health.device == device;
   });
 }
 
@@ -269,7 +269,7 @@ void soak_rule(const CellView& view, GateFinding& finding) {
                                    soak.resets));
 }
 
-constexpr CellRule kMachineRules[] = {{"stack", stack_rule},       {"stack_kept", stack_kept_rule},
+constexpr CellRule kMachineRules[] = {{"stack", stack_rule},       {"stack_unchanged", stack_kept_rule},
                                       {"hardware", hardware_rule}, {"model", model_rule},
                                       {"devices", devices_rule},   {"soak", soak_rule}};
 

@@ -18,7 +18,7 @@ json small_plan() {
   return {{"format", "proctor-plan"},
           {"version", kPlanFileVersion},
           {"plan_digest", "p"},
-          {"run", {{"breaker", nullptr}, {"digest", "of a run"}, {"id", "none"}}},
+          {"run", {{"max_machine_failures", nullptr}, {"digest", "of a run"}, {"id", "none"}}},
           {"suites",
            {{{"name", "a \"b\""}, {"backend", "xpu"}, {"env", {{"name", "x"}, {"E", "{[\\\"\n\x01 ü"}}}},
             {{"name", "c"}, {"backend", "none"}, {"command", {"name", "[", "}"}}}}},

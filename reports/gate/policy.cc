@@ -64,7 +64,7 @@ class PolicyReader {
     policy_.file = file_;
     if (auto top = open(root_, "the top level")) read_top(*top);
     if (error_) return *error_;
-    std::ranges::stable_sort(policy_.weakenings, {}, &GateWeakening::line);
+    std::ranges::stable_sort(policy_.relaxations, {}, &GateRelaxation::line);
     return std::move(policy_);
   }
 
@@ -96,7 +96,7 @@ class PolicyReader {
   }
 
   void weaker(const toml::node& node, const std::string& key, const std::string& strict) {
-    policy_.weakenings.push_back({key, value_text(node), strict, line_in_file(node)});
+    policy_.relaxations.push_back({key, value_text(node), strict, line_in_file(node)});
   }
 
   void read_top(TableReader& top) {
@@ -154,8 +154,8 @@ class PolicyReader {
     }
     policy_.subject = *names;
     if (std::ranges::find(*names, "commit") == names->end())
-      policy_.weakenings.push_back({"gate.subject", fmt::format("[{}]", joined(*names, ", ")), "[\"commit\"]",
-                                    line_in_file(*reader.node("subject"))});
+      policy_.relaxations.push_back({"gate.subject", fmt::format("[{}]", joined(*names, ", ")),
+                                     "[\"commit\"]", line_in_file(*reader.node("subject"))});
   }
 
   void read_variables(TableReader& reader) {
@@ -171,8 +171,8 @@ class PolicyReader {
     }
     policy_.variables = *names;
     if (!names->empty())
-      policy_.weakenings.push_back({"gate.variables", fmt::format("[{}]", joined(*names, ", ")), "none",
-                                    line_in_file(*reader.node("variables"))});
+      policy_.relaxations.push_back({"gate.variables", fmt::format("[{}]", joined(*names, ", ")), "none",
+                                     line_in_file(*reader.node("variables"))});
   }
 
   void read_age(TableReader& reader) {
@@ -258,8 +258,8 @@ class PolicyReader {
                                 other.reason, other.line),
                     "Keep one of them.");
       }
-      policy_.weakenings.push_back({fmt::format("skips.\"{}\"", skip.reason), "\"" + skip.why + "\"",
-                                    "no skip is accepted", skip.line});
+      policy_.relaxations.push_back({fmt::format("skips.\"{}\"", skip.reason), "\"" + skip.why + "\"",
+                                     "no skip is accepted", skip.line});
     }
   }
 

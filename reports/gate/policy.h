@@ -50,7 +50,7 @@ struct GateSkip {
 };
 
 // Where the policy asks for less than it would by saying nothing.
-struct GateWeakening {
+struct GateRelaxation {
   std::string key{};  // "gate.max_age", "cell.hardware"
   std::string value{};
   std::string strict{};
@@ -71,7 +71,7 @@ struct GatePolicy {
   double flaky_percent = 0;
   std::vector<GateSkip> skips{};
   std::vector<GateCell> cells{};
-  std::vector<GateWeakening> weakenings{};  // in the order of the file
+  std::vector<GateRelaxation> relaxations{};  // in the order of the file
 };
 
 // `file` is for messages. Every mistake is a usage error with its line and the nearest word.

@@ -36,7 +36,7 @@ TEST(GatePolicy, DefaultsAreStrict) {
   EXPECT_EQ(strict.known_failures, "");
   EXPECT_EQ(strict.flaky_percent, 0);
   EXPECT_THAT(strict.skips, IsEmpty());
-  EXPECT_THAT(strict.weakenings, IsEmpty());
+  EXPECT_THAT(strict.relaxations, IsEmpty());
   ASSERT_EQ(strict.cells.size(), 1u);
   EXPECT_TRUE(strict.cells.front().hardware);
   EXPECT_EQ(strict.cells.front().devices, 1);
@@ -48,8 +48,8 @@ TEST(GatePolicy, AllowsVariablesByExactName) {
   const GatePolicy weak =
       policy("[gate]\nvariables = [\"LD_LIBRARY_PATH\", \"BASH_FUNC_module%%\"]\n" + kCell);
   EXPECT_THAT(weak.variables, testing::ElementsAre("LD_LIBRARY_PATH", "BASH_FUNC_module%%"));
-  EXPECT_EQ(weak.weakenings.front().key, "gate.variables");
-  EXPECT_THAT(policy("[gate]\nvariables = []\n" + kCell).weakenings, IsEmpty());
+  EXPECT_EQ(weak.relaxations.front().key, "gate.variables");
+  EXPECT_THAT(policy("[gate]\nvariables = []\n" + kCell).relaxations, IsEmpty());
   EXPECT_THAT(refusal("[gate]\nvariables = [\"PYTEST_ADOPTS\"]\n" + kCell),
               AllOf(HasSubstr("gate.toml:2"), HasSubstr("contains \"PYTEST_ADOPTS\", which no rule refuses"),
                     HasSubstr("PYTEST_ADDOPTS")));
@@ -57,14 +57,14 @@ TEST(GatePolicy, AllowsVariablesByExactName) {
   EXPECT_THAT(refusal("[gate]\nvariables = \"LD_PRELOAD\"\n" + kCell), HasSubstr("gate.toml:2"));
 }
 
-TEST(GatePolicy, ListsEachWeakening) {
+TEST(GatePolicy, ListsEachRelaxation) {
   const GatePolicy weak = policy(
       "version = 1\n[gate]\nsubject = [\"branch\"]\nclean = false\nmax_age = \"100h\"\nhardware = false\n"
       "known_failures = \"k.toml\"\nmax_known_failures = 11\n[gate.flaky]\npercent = 0.5\n[skips]\n\"a:*\" = "
       "\"b\"\n" +
       kCell + "min_executed = 3\nsoak = { device_hours = 1.5, resets = 1 }\n");
   std::vector<std::string> said;
-  for (const GateWeakening& w : weak.weakenings) said.push_back(std::to_string(w.line) + " " + w.key);
+  for (const GateRelaxation& w : weak.relaxations) said.push_back(std::to_string(w.line) + " " + w.key);
   EXPECT_THAT(said, testing::ElementsAre("3 gate.subject", "4 gate.clean", "5 gate.max_age",
                                          "6 gate.hardware", "7 gate.known_failures",
                                          "8 gate.max_known_failures", "10 gate.flaky.percent",
@@ -72,10 +72,10 @@ TEST(GatePolicy, ListsEachWeakening) {
   EXPECT_EQ(weak.cells.front().soak->device_hours, 1.5);
 }
 
-TEST(GatePolicy, StricterValuesAreNotWeakenings) {
+TEST(GatePolicy, StricterValuesAreNotRelaxations) {
   EXPECT_THAT(policy("[gate]\nmax_age = \"1h\"\nclean = true\nsubject = [\"commit\", \"branch\"]\n" + kCell +
                      "hardware = true\ndevices = 4\n")
-                  .weakenings,
+                  .relaxations,
               IsEmpty());
 }
 

@@ -265,8 +265,8 @@ std::string words_of(const NarrowingOption& option) {
 
 // What left something out of a run that no plan could be held to, or "".
 std::string narrowed_by(const RunPlanned& plan) {
-  for (const NarrowingOption& option : plan.narrowed.options) {
-    if (option.told_by == kToldByPlan) return words_of(option);
+  for (const NarrowingOption& option : plan.restrictions.options) {
+    if (option.covered_by == kCoveredByPlan) return words_of(option);
   }
   if (!plan.filters.empty()) return plan.filters.front();
   if (plan.seed != 0) return fmt::format("--suite-arg seed={}", plan.seed);
@@ -320,8 +320,8 @@ void options_rule(const CellView& view, GateFinding& finding) {
   finding.limit = "no option that changes how a case runs or is judged";
   Texts typed;
   for (const GateReport* report : view.reports) {
-    for (const NarrowingOption& option : report->run.plan.narrowed.options) {
-      if (option.told_by == kToldByPlan || option.told_by == kToldByRule) continue;
+    for (const NarrowingOption& option : report->run.plan.restrictions.options) {
+      if (option.covered_by == kCoveredByPlan || option.covered_by == kCoveredByRule) continue;
       typed.push_back(words_of(option));
       fail_rule(finding, fmt::format("{} was run with {}, whose effect on its verdicts is unknown",
                                      report->name(), typed.back()));
@@ -336,10 +336,10 @@ void variables_rule(const CellView& view, GateFinding& finding) {
                                   : "of such variables only " + joined(allowed, ", ");
   std::set<std::string> there;
   for (const GateReport* report : view.reports) {
-    for (const NarrowingVariable& one : report->run.plan.narrowed.variables) {
+    for (const NarrowingVariable& one : report->run.plan.restrictions.variables) {
       if (one.suite != view.cell.suite || one.backend != view.cell.backend) continue;
       there.insert(one.name);
-      const bool planned = view.plan != nullptr && one.told_by == kToldByPlan;
+      const bool planned = view.plan != nullptr && one.covered_by == kCoveredByPlan;
       if (planned || std::ranges::find(allowed, one.name) != allowed.end()) continue;
       fail_rule(finding,
                 fmt::format("{} had {}={} of the {}, which may change what its tests run or how they "
@@ -432,7 +432,7 @@ void program_rule(const CellView& view, GateFinding& finding) {
 
 constexpr CellRule kRunRules[] = {
     {"report", report_rule},   {"one_run", one_run_rule},     {"shards", shards_rule},
-    {"journal", journal_rule}, {"complete", complete_rule},   {"rendered", rendered_rule},
+    {"journal", journal_rule}, {"complete", complete_rule},   {"reports_match", rendered_rule},
     {"signed", signed_rule},   {"subject", subject_rule},     {"clean", clean_rule},
     {"age", age_rule},         {"clock", clock_rule},         {"plan", plan_rule},
     {"options", options_rule}, {"variables", variables_rule}, {"ids", ids_rule},

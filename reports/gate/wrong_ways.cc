@@ -157,10 +157,10 @@ void remove_plan(SceneRun& run, const Json& options, const Json& /*change*/) {
   Json& plan = run.records.front();
   plan["shard"] = nullptr;
   plan["command_line"] = {"proctor", "run", "memory"};
-  plan["narrowed"] = {{"options", Json::array()}, {"variables", Json::array()}};
+  plan["restrictions"] = {{"options", Json::array()}, {"variables", Json::array()}};
   for (const Json& option : options)
-    plan["narrowed"]["options"].push_back(
-        {{"option", option[0]}, {"value", option[1]}, {"told_by", option[2]}});
+    plan["restrictions"]["options"].push_back(
+        {{"option", option[0]}, {"value", option[1]}, {"covered_by", option[2]}});
 }
 
 // Each new case is a copy of the last one.

@@ -11,7 +11,7 @@ void write_run(JsonWriter& json, std::string_view key, const SeenRun& run) {
   json.open_object(key).member("id", run.run_id).member("started", run.started);
   json.member_if_any("commit", run.commit).member_if_any("branch", run.branch);
   if (run.dirty) json.member("dirty", true);
-  json.objects_if_any("moved", run.moved, [](JsonWriter& out, const FactChange& fact) {
+  json.objects_if_any("stack_changes", run.stack_changes, [](JsonWriter& out, const FactChange& fact) {
     out.member("fact", fact.name).member("before", fact.before.value_or("none"));
     out.member("after", fact.after.value_or("none"));
   });
@@ -27,7 +27,7 @@ void write_case(JsonWriter& json, const std::string& id, const Variant& variant)
 void write_outcome(JsonWriter& json, const SeenOutcome& outcome, const HistoryAnswer& answer) {
   json.member("outcome", to_string(outcome.verdict.outcome))
       .member_if_any("reason", outcome.verdict.reason.text());
-  json.member("standing", to_string(outcome.standing)).member("attempts", outcome.attempts);
+  json.member("result_class", to_string(outcome.result_class)).member("attempts", outcome.attempts);
   if (outcome.flaky) json.member("flaky", true);
   json.member("duration_ms", outcome.duration_ms).member_if_any("device", outcome.device);
   json.member_if_any("cause", outcome.cause);
@@ -47,8 +47,8 @@ void write_failing(JsonWriter& json, const FailingCase& failing, const HistoryAn
 void write_flaky(JsonWriter& json, const FlakyCase& flaky) {
   write_case(json, flaky.id, flaky.variant);
   const Flakiness& of = flaky.flakiness;
-  json.member("runs", of.runs).member("disagreeing", of.disagreeing);
-  json.member("rate", static_cast<double>(of.disagreeing) / of.runs).member("low", of.low);
+  json.member("runs", of.runs).member("inconsistent_runs", of.inconsistent_runs);
+  json.member("rate", static_cast<double>(of.inconsistent_runs) / of.runs).member("low", of.low);
   json.member("high", of.high);
 }
 

@@ -147,8 +147,8 @@ namespace {
 
 // Numbers in a file stay what they are, whatever becomes of the enumerations.
 static_assert(static_cast<int>(Outcome::kPass) == 0 && static_cast<int>(Outcome::kNotrun) == 10);
-static_assert(static_cast<int>(Standing::kPassing) == 0 && static_cast<int>(Standing::kFailing) == 1 &&
-              static_cast<int>(Standing::kExpected) == 2 && static_cast<int>(Standing::kUnrun) == 3);
+static_assert(static_cast<int>(ResultClass::kPassing) == 0 && static_cast<int>(ResultClass::kFailing) == 1 &&
+              static_cast<int>(ResultClass::kExpected) == 2 && static_cast<int>(ResultClass::kNotrun) == 3);
 
 constexpr const char* kTables = R"(
 CREATE TABLE stack (id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, facts TEXT NOT NULL) STRICT;
@@ -172,8 +172,8 @@ CREATE TABLE variant (
 CREATE TABLE outcome (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
 INSERT INTO outcome VALUES (0, 'pass'), (1, 'fail'), (2, 'error'), (3, 'timeout'), (4, 'stall'), (5, 'crash'),
   (6, 'device_lost'), (7, 'skip'), (8, 'xfail'), (9, 'xpass'), (10, 'notrun');
-CREATE TABLE standing (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
-INSERT INTO standing VALUES (0, 'passing'), (1, 'failing'), (2, 'expected'), (3, 'unrun');
+CREATE TABLE result_class (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+INSERT INTO result_class VALUES (0, 'passing'), (1, 'failing'), (2, 'expected'), (3, 'notrun');
 CREATE TABLE reason (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE device (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE cause (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE) STRICT;
@@ -184,10 +184,10 @@ CREATE TABLE cause_of_run (
 CREATE TABLE result (
   run INTEGER NOT NULL REFERENCES run, test INTEGER NOT NULL REFERENCES test,
   variant INTEGER NOT NULL REFERENCES variant, outcome INTEGER NOT NULL REFERENCES outcome,
-  standing INTEGER NOT NULL REFERENCES standing, reason INTEGER REFERENCES reason, cause INTEGER REFERENCES cause,
+  result_class INTEGER NOT NULL REFERENCES result_class, reason INTEGER REFERENCES reason, cause INTEGER REFERENCES cause,
   attempts INTEGER NOT NULL, flaky INTEGER NOT NULL, duration_ms INTEGER NOT NULL,
   device INTEGER REFERENCES device, PRIMARY KEY (run, test)) STRICT, WITHOUT ROWID;
-CREATE INDEX result_notable ON result (test, variant, run, standing, flaky) WHERE standing = 1 OR flaky = 1;
+CREATE INDEX result_notable ON result (test, variant, run, result_class, flaky) WHERE result_class = 1 OR flaky = 1;
 CREATE TABLE metric (id INTEGER PRIMARY KEY, name TEXT NOT NULL, unit TEXT NOT NULL, UNIQUE (name, unit)) STRICT;
 CREATE TABLE measure (
   run INTEGER NOT NULL REFERENCES run, test INTEGER NOT NULL REFERENCES test, position INTEGER NOT NULL,
@@ -208,11 +208,11 @@ CREATE TABLE used_device (
 CREATE VIEW outcome_of_case AS
   SELECT run.started, run.run_id, run.subject_commit, run.branch, test.case_id, variant.suite, variant.backend,
          variant.stack_name, variant.device_model, variant.simulated, outcome.name AS outcome, reason.text AS reason,
-         standing.name AS standing, result.attempts, result.flaky, result.duration_ms, device.name AS device,
+         result_class.name AS result_class, result.attempts, result.flaky, result.duration_ms, device.name AS device,
          coalesce(words.text, cause_of_run.text) AS cause
     FROM result JOIN run ON run.id = result.run JOIN test ON test.id = result.test
     JOIN variant ON variant.id = result.variant JOIN outcome ON outcome.id = result.outcome
-    JOIN standing ON standing.id = result.standing LEFT JOIN reason ON reason.id = result.reason
+    JOIN result_class ON result_class.id = result.result_class LEFT JOIN reason ON reason.id = result.reason
     LEFT JOIN device ON device.id = result.device
     LEFT JOIN cause_of_run ON cause_of_run.run = result.run AND cause_of_run.cause = result.cause
     LEFT JOIN words ON words.run = result.run AND words.test = result.test;

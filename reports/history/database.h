@@ -136,7 +136,7 @@ class Statement {
 //   test          the id of a case
 //   variant       where a suite ran: stack_name, device_model and simulated make a result another one
 //   result        one row for each case of a run, in the order of the runs, so that an import appends.
-//                 `outcome` and `standing` are numbers of the tables of that name, `reason` and `cause` may be null
+//                 `outcome` and `result_class` are numbers of the tables of that name, `reason` and `cause` may be null
 //   cause         cases with one key ended alike;  cause_of_run: in which words, run by run
 //   words         of one case in one run, where they are not those of its cause
 //   used_device   of each device that a run could use: how many attempts passed or failed on it, and whether it was
@@ -150,12 +150,12 @@ class Statement {
 //   outcome_of_case    a view for people with a shell of SQLite's
 //
 // Indexes, beside those of the keys and of UNIQUE columns: run_by_commit (subject_commit), for history:DB@COMMIT;
-// merged_part_by_shard (shard); and result_notable (test, variant, run, standing, flaky) of the rows that failed or are
+// merged_part_by_shard (shard); and result_notable (test, variant, run, result_class, flaky) of the rows that failed or are
 // flaky, which are few: the others are found by run.
 
 inline constexpr int kApplicationId = 0x50524354;  // "PRCT", as `file` and SQLite's shell show it
 
-inline constexpr int kSchemaVersion = 1;
+inline constexpr int kSchemaVersion = 2;
 
 // The file must have no tables. The caller begins the transaction.
 void make_tables(Database& database);

@@ -64,8 +64,8 @@ std::string why_not_ours_now(Database& database) {
     const std::string strange = strange_in(database);
     return strange.empty() ? "" : kDamagedFile + strange;
   }
-  return fmt::format("its version is {}, and this Proctor supports {}: a newer Proctor wrote it", version,
-                     kSchemaVersion);
+  return fmt::format("its version is {}, and this Proctor supports {}: {} Proctor wrote it", version,
+                     kSchemaVersion, version < kSchemaVersion ? "an older" : "a newer");
 }
 
 // Whether a writer may have left something that has to be put right first, which takes a place that can be written.

@@ -29,7 +29,7 @@ std::string canonical_text(const RunResults& run) {
     const Cause cause = result.cause == kNoCause ? Cause() : run.causes[result.cause];
     text += fmt::format("  {} | {} | {} {} {} {} {} {} {} {}\n", result.id,
                         to_string(run.variants[result.variant]), to_string(result.verdict),
-                        to_string(result.standing), result.attempts, result.flaky, result.duration_ms,
+                        to_string(result.result_class), result.attempts, result.flaky, result.duration_ms,
                         result.device, cause.key, words_of(run, result));
     for (const Measure& measure : result.measures)
       text += fmt::format("    {} {} {} {} {}\n", measure.name, measure.value, measure.unit, measure.n,
@@ -55,13 +55,13 @@ RunResults made_run(int number, const std::vector<MadeCase>& cases) {
   set_fact(run, "host.kernel", "6.1");
   for (const MadeCase& made : cases) {
     const Verdict verdict{made.outcome, reason_in_words(made.outcome == Outcome::kPass ? "" : "why")};
-    const Standing standing = meaning_of(verdict, "proctor").standing;
-    CaseResult result{.id = made.id, .verdict = verdict, .standing = standing};
-    result.attempts = standing == Standing::kUnrun ? 0 : made.flaky ? 2 : 1;
+    const ResultClass result_class = meaning_of(verdict, "proctor").result_class;
+    CaseResult result{.id = made.id, .verdict = verdict, .result_class = result_class};
+    result.attempts = result_class == ResultClass::kNotrun ? 0 : made.flaky ? 2 : 1;
     result.flaky = made.flaky;
     result.duration_ms = 1000 + number;
     result.device = "xpu:0";
-    if (standing != Standing::kPassing || made.flaky) {
+    if (result_class != ResultClass::kPassing || made.flaky) {
       result.cause = 0;
       run.causes = {{"key", fmt::format("expected {} bytes", number)}};
     }

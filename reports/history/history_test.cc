@@ -377,7 +377,7 @@ TEST_F(HistoryTest, ReportsDamagedFile) {
 TEST_F(HistoryTest, ChecksLargeTablesOnlyOnRequest) {
   { const History history = history_of(file_, {made_run(1, {{"a/one"}})}); }
   change_file(file_, "INSERT INTO stack VALUES (99, 'x', hex(zeroblob(4500000)))");
-  change_file(file_, "UPDATE result SET standing = 1");
+  change_file(file_, "UPDATE result SET result_class = 1");
   EXPECT_EQ(why_not_read(file_), "");
   EXPECT_EQ(why_not_written(file_), "");
   for (const auto open : {&History::open, &History::open_to_read})
@@ -499,13 +499,17 @@ TEST_F(HistoryTest, CountsDevicesPerHost) {
   EXPECT_EQ(why_not_read(file_), "");
 }
 
-TEST_F(HistoryTest, RefusesNewerFileVersion) {
+TEST_F(HistoryTest, RefusesOtherFileVersion) {
   { const History history = history_of(file_, {made_run(1, {})}); }
-  change_file(file_, "PRAGMA user_version = 99");
-  const std::string before = bytes_of(file_);
-  EXPECT_THAT(why_not_written(file_), HasSubstr("version is 99"));
-  EXPECT_THAT(why_not_read(file_), HasSubstr("version is 99"));
-  EXPECT_TRUE(bytes_of(file_) == before);
+  for (const auto& [version, wrote] :
+       {std::pair{kSchemaVersion - 1, "an older Proctor"}, std::pair{99, "a newer Proctor"}}) {
+    change_file(file_, fmt::format("PRAGMA user_version = {}", version));
+    const std::string before = bytes_of(file_);
+    const auto refused = ::testing::AllOf(HasSubstr(fmt::format("version is {}", version)), HasSubstr(wrote));
+    EXPECT_THAT(why_not_written(file_), refused);
+    EXPECT_THAT(why_not_read(file_), refused);
+    EXPECT_TRUE(bytes_of(file_) == before);
+  }
 }
 
 TEST_F(HistoryTest, AcceptsEmptyFileForWriting) {

@@ -22,37 +22,37 @@ namespace {
 constexpr const char* kStreaks = R"(
 WITH failed AS MATERIALIZED (
   SELECT DISTINCT test, variant FROM result INDEXED BY result_notable
-   WHERE (standing = 1 OR flaky = 1) AND standing = 1 AND test IN (SELECT test FROM selected)),
+   WHERE (result_class = 1 OR flaky = 1) AND result_class = 1 AND test IN (SELECT test FROM selected)),
 newest AS MATERIALIZED (
   SELECT test, variant,
          (SELECT place FROM seen CROSS JOIN result ON result.run = seen.run AND result.test = failed.test
-           WHERE result.variant = failed.variant AND standing <> 3 ORDER BY place DESC LIMIT 1) AS last
+           WHERE result.variant = failed.variant AND result_class <> 3 ORDER BY place DESC LIMIT 1) AS last
     FROM failed),
 streak AS MATERIALIZED (
   SELECT newest.test, newest.variant, last,
          (SELECT place FROM seen CROSS JOIN result ON result.run = seen.run AND result.test = newest.test
-           WHERE result.variant = newest.variant AND place < last AND standing IN (0, 2)
+           WHERE result.variant = newest.variant AND place < last AND result_class IN (0, 2)
            ORDER BY place DESC LIMIT 1) AS ended
     FROM newest CROSS JOIN seen ON place = last AND started >= ?1
-    CROSS JOIN result ON result.run = seen.run AND result.test = newest.test AND standing = 1)
+    CROSS JOIN result ON result.run = seen.run AND result.test = newest.test AND result_class = 1)
 SELECT streak.test, streak.variant, last, ended, min(place), count(*)
   FROM streak CROSS JOIN result INDEXED BY result_notable
     ON result.test = streak.test AND result.variant = streak.variant
   CROSS JOIN seen ON seen.run = result.run
- WHERE (standing = 1 OR flaky = 1) AND standing = 1 AND place > coalesce(ended, -1)
+ WHERE (result_class = 1 OR flaky = 1) AND result_class = 1 AND place > coalesce(ended, -1)
  GROUP BY streak.test, streak.variant
 )";
 
 // For each case and sources: the number of runs in which it failed, and of those in which it failed and then passed.
 constexpr const char* kBad = R"(
-SELECT test, variant, sources, sum(standing = 1), sum(standing = 0)
+SELECT test, variant, sources, sum(result_class = 1), sum(result_class = 0)
   FROM result INDEXED BY result_notable CROSS JOIN seen ON seen.run = result.run
- WHERE (standing = 1 OR flaky = 1) AND standing IN (0, 1) AND started >= ?
+ WHERE (result_class = 1 OR flaky = 1) AND result_class IN (0, 1) AND started >= ?
  GROUP BY test, variant, sources
 )";
 
 constexpr const char* kOutcome = R"(
-SELECT outcome, reason.text, standing, flaky, attempts, duration_ms, device.name,
+SELECT outcome, reason.text, result_class, flaky, attempts, duration_ms, device.name,
        coalesce(words.text, cause_of_run.text), result.cause
   FROM result LEFT JOIN reason ON reason.id = result.reason LEFT JOIN device ON device.id = result.device
   LEFT JOIN words ON words.run = result.run AND words.test = result.test
@@ -69,7 +69,7 @@ class Outcomes {
     if (!row_.bind(runs_[place].id, test).step()) throw SqliteFailure{kDamaged, "a result is not there"};
     return {.run = place,
             .verdict = {outcome_in(row_.integer(0)), reason_in_words(std::string(row_.text(1)))},
-            .standing = standing_in(row_.integer(2)),
+            .result_class = result_class_in(row_.integer(2)),
             .flaky = row_.integer(3) != 0,
             .attempts = static_cast<int>(row_.integer(4)),
             .duration_ms = row_.integer(5),
@@ -97,7 +97,7 @@ std::vector<FailingCase> failing_in(Database& database, const SeenRuns& runs, co
                                                           .last = outcomes.of(place(2), test),
                                                           .since = place(4),
                                                           .runs = static_cast<int>(row.integer(5))});
-    if (!row.is_null(3) && outcomes.of(place(3), test).standing == Standing::kPassing)
+    if (!row.is_null(3) && outcomes.of(place(3), test).result_class == ResultClass::kPassing)
       found.passed = place(3);
   }
   std::ranges::sort(failing, {},
@@ -110,25 +110,26 @@ std::vector<FailingCase> failing_in(Database& database, const SeenRuns& runs, co
 // The number of disagreeing runs of each case that failed at `since` or later.
 std::map<SeenCase, int> disagreeing_in(Database& database, const Attendance& attendance,
                                        const std::string& since) {
-  std::map<SeenCase, int> disagreeing;
+  std::map<SeenCase, int> inconsistent_runs;
   Statement row(database, kBad);
   for (row.bind(since); row.step();) {
     const SeenCase seen{row.integer(0), row.integer(1)};
     const int runs = attendance.runs_of(seen, row.integer(2));
     const auto failed = static_cast<int>(row.integer(3));
-    disagreeing[seen] += failed <= runs - failed ? failed + static_cast<int>(row.integer(4)) : runs - failed;
+    inconsistent_runs[seen] +=
+        failed <= runs - failed ? failed + static_cast<int>(row.integer(4)) : runs - failed;
   }
-  return disagreeing;
+  return inconsistent_runs;
 }
 
 std::vector<FlakyCase> flaky_in(Database& database, const SeenRuns& runs, const HistoryQuestion& question) {
   const Attendance attendance(database, runs, question.since);
   std::vector<FlakyCase> flaky;
-  for (const auto& [seen, disagreeing] : disagreeing_in(database, attendance, question.since)) {
+  for (const auto& [seen, inconsistent_runs] : disagreeing_in(database, attendance, question.since)) {
     const std::string& id = runs.ids()[runs.index_of(seen.test)];
     const int count = attendance.runs_of(seen);
-    if (disagreeing == 0 || count < kFewestRuns || !glob_match(question.case_glob, id)) continue;
-    flaky.push_back({id, runs.variant_of(seen.variant), flakiness_of(disagreeing, count)});
+    if (inconsistent_runs == 0 || count < kFewestRuns || !glob_match(question.case_glob, id)) continue;
+    flaky.push_back({id, runs.variant_of(seen.variant), flakiness_of(inconsistent_runs, count)});
   }
   std::ranges::sort(flaky, {},
                     [](const FlakyCase& c) { return std::tuple(-c.flakiness.low, c.id, c.variant); });
@@ -173,9 +174,9 @@ std::string to_string(const std::vector<FactChange>& moved) {
   return text;
 }
 
-Flakiness flakiness_of(int disagreeing, int runs) {
-  const RateInterval share = wilson_interval(disagreeing, runs);
-  return {.runs = runs, .disagreeing = disagreeing, .low = share.low, .high = share.high};
+Flakiness flakiness_of(int inconsistent_runs, int runs) {
+  const RateInterval share = wilson_interval(inconsistent_runs, runs);
+  return {.runs = runs, .inconsistent_runs = inconsistent_runs, .low = share.low, .high = share.high};
 }
 
 namespace {
@@ -268,7 +269,7 @@ void read_past(SeenRuns& runs, const std::map<SeenCase, std::size_t>& places,
     if (found == places.end() || cases[found->second].size() >= kMostOutcomes) return;
     cases[found->second].push_back({.run = static_cast<std::uint32_t>(run),
                                     .outcome = outcome_in(row.integer(2)),
-                                    .standing = standing_in(row.integer(3)),
+                                    .result_class = result_class_in(row.integer(3)),
                                     .flaky = row.integer(4) != 0,
                                     .duration_ms = row.integer(5)});
     if (cases[found->second].size() == kMostOutcomes) runs.deselect(row.integer(0));
@@ -306,11 +307,11 @@ Result<Past> past_of(History& history, const RunResults& run) {
     read_past(runs, places, past.cases);
     name_runs(runs, past);
     const Attendance attendance(database, runs, "");
-    const auto disagreeing = disagreeing_in(database, attendance, "");
+    const auto inconsistent_runs = disagreeing_in(database, attendance, "");
     for (const auto& [seen, place] : places) {
-      const auto bad = disagreeing.find(seen);
+      const auto bad = inconsistent_runs.find(seen);
       if (const int count = attendance.runs_of(seen); count >= kFewestRuns)
-        past.flakiness[place] = flakiness_of(bad == disagreeing.end() ? 0 : bad->second, count);
+        past.flakiness[place] = flakiness_of(bad == inconsistent_runs.end() ? 0 : bad->second, count);
     }
   });
   if (!done) return done.error();

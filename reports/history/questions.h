@@ -42,13 +42,13 @@ std::string to_string(const std::vector<FactChange>& moved);  // "xpu.driver 26.
 
 struct SeenRun : HistoryRun {
   // What moved in the stack against the run of such a variant before it. A fact that one of them does not know has not.
-  std::vector<FactChange> moved{};
+  std::vector<FactChange> stack_changes{};
 };
 
 struct SeenOutcome {
   std::size_t run = 0;  // index in HistoryAnswer::runs, and so on
   Verdict verdict{};
-  Standing standing = Standing::kUnrun;
+  ResultClass result_class = ResultClass::kNotrun;
   bool flaky = false;
   int attempts = 0;
   std::int64_t duration_ms = 0;
@@ -101,7 +101,7 @@ Result<std::optional<SeenRun>> last_green_run(History& history, const RunResults
 Result<RunResults> results_at(History& history, const std::string& commit);
 
 // By Wilson's score interval, of 95 %.
-Flakiness flakiness_of(int disagreeing, int runs);
+Flakiness flakiness_of(int inconsistent_runs, int runs);
 
 // How often attempts failed on each device, over all runs of a history.
 struct DeviceHistory {

@@ -91,7 +91,7 @@ TEST_F(HistoryQuestionsTest, AddedLayerIsStackChange) {
   set_fact(runs[1], "sim.faults", "copy.short");
   const auto found = answer(runs, {.failing = true});
   ASSERT_THAT(found.failing, SizeIs(1));
-  EXPECT_EQ(to_string(found.runs[found.failing[0].since].moved), "sim.faults none -> copy.short");
+  EXPECT_EQ(to_string(found.runs[found.failing[0].since].stack_changes), "sim.faults none -> copy.short");
 }
 
 TEST_F(HistoryQuestionsTest, RunListsStackChanges) {
@@ -102,9 +102,9 @@ TEST_F(HistoryQuestionsTest, RunListsStackChanges) {
   set_fact(runs[2], "image.digest", "new");  // the run before it does not know it
   const auto found = answer(runs, {.failing = true});
   ASSERT_THAT(found.failing, SizeIs(1));
-  EXPECT_EQ(to_string(found.runs[found.failing[0].since].moved), "xpu.driver 26.31 -> 26.35");
-  EXPECT_THAT(found.runs[0].moved, IsEmpty());
-  EXPECT_THAT(found.runs[2].moved, IsEmpty());
+  EXPECT_EQ(to_string(found.runs[found.failing[0].since].stack_changes), "xpu.driver 26.31 -> 26.35");
+  EXPECT_THAT(found.runs[0].stack_changes, IsEmpty());
+  EXPECT_THAT(found.runs[2].stack_changes, IsEmpty());
 }
 
 TEST_F(HistoryQuestionsTest, StackChangesCompareWithinVariant) {
@@ -112,7 +112,7 @@ TEST_F(HistoryQuestionsTest, StackChangesCompareWithinVariant) {
   runs[1].variants[0].stack = "other";
   set_fact(runs[1], "host.kernel", "5.10");
   const auto found = answer(runs, {.failing = true});
-  EXPECT_THAT(found.runs[2].moved, IsEmpty());
+  EXPECT_THAT(found.runs[2].stack_changes, IsEmpty());
 }
 
 TEST_F(HistoryQuestionsTest, SimulatedResultsHaveSeparateVariant) {
@@ -166,7 +166,7 @@ TEST_F(HistoryQuestionsTest, DisagreeingRunsOfOneCommitAreFlaky) {
   const auto found = answer(runs, {.flaky = true});
   ASSERT_THAT(found.flaky, SizeIs(1));
   EXPECT_EQ(found.flaky[0].flakiness.runs, 10);
-  EXPECT_EQ(found.flaky[0].flakiness.disagreeing, 1);
+  EXPECT_EQ(found.flaky[0].flakiness.inconsistent_runs, 1);
 }
 
 TEST_F(HistoryQuestionsTest, DifferentCommitsAreNotFlaky) {
@@ -185,7 +185,7 @@ TEST_F(HistoryQuestionsTest, FlakyRunCountsAsDisagreeing) {
   runs.push_back(made_run(10, {{"a/one", kP, true}}));
   const auto found = answer(runs, {.flaky = true});
   ASSERT_THAT(found.flaky, SizeIs(1));
-  EXPECT_EQ(found.flaky[0].flakiness.disagreeing, 1);
+  EXPECT_EQ(found.flaky[0].flakiness.inconsistent_runs, 1);
 }
 
 TEST_F(HistoryQuestionsTest, FlakinessRequiresTenRuns) {
@@ -205,25 +205,26 @@ std::map<std::string, std::pair<int, int>> flakiness_by_hand(const std::vector<R
   for (const RunResults& run : runs) {
     if (run.started < since) continue;
     for (const CaseResult& result : run.cases) {
-      if (result.standing != Standing::kPassing && result.standing != Standing::kFailing) continue;
+      if (result.result_class != ResultClass::kPassing && result.result_class != ResultClass::kFailing)
+        continue;
       const bool clean = run.subject.dirty.value == "false" && run.subject.commit.value != "";
       const std::string group = clean ? *run.subject.commit.value : "run " + run.run_id;
       auto& [passed, failed, flaky] = groups[{result.id, to_string(run.variants[result.variant])}][group];
-      ++(result.standing == Standing::kPassing ? passed : failed);
-      flaky += result.flaky && result.standing == Standing::kPassing ? 1 : 0;
+      ++(result.result_class == ResultClass::kPassing ? passed : failed);
+      flaky += result.flaky && result.result_class == ResultClass::kPassing ? 1 : 0;
     }
   }
   std::map<std::string, std::pair<int, int>> found;
   for (const auto& [key, by_group] : groups) {
     int runs_of_it = 0;
-    int disagreeing = 0;
+    int inconsistent_runs = 0;
     for (const auto& [group, counts] : by_group) {
       const auto& [passed, failed, flaky] = counts;
       runs_of_it += passed + failed;
-      disagreeing += failed <= passed ? failed + flaky : passed;
+      inconsistent_runs += failed <= passed ? failed + flaky : passed;
     }
-    if (runs_of_it >= kFewestRuns && disagreeing > 0)
-      found[key.first + " " + key.second] = {disagreeing, runs_of_it};
+    if (runs_of_it >= kFewestRuns && inconsistent_runs > 0)
+      found[key.first + " " + key.second] = {inconsistent_runs, runs_of_it};
   }
   return found;
 }
@@ -233,8 +234,9 @@ std::map<std::string, std::string> streaks_by_hand(const std::vector<RunResults>
   for (const RunResults& run : runs) {  // oldest first
     for (const CaseResult& result : run.cases) {
       const std::string key = result.id + " " + to_string(run.variants[result.variant]);
-      if (result.standing == Standing::kFailing) since.try_emplace(key, run.run_id);
-      if (result.standing == Standing::kPassing || result.standing == Standing::kExpected) since.erase(key);
+      if (result.result_class == ResultClass::kFailing) since.try_emplace(key, run.run_id);
+      if (result.result_class == ResultClass::kPassing || result.result_class == ResultClass::kExpected)
+        since.erase(key);
     }
   }
   return since;
@@ -271,7 +273,7 @@ TEST_F(HistoryQuestionsTest, AnswersMatchBruteForce) {
       const auto found = answer(runs, {.failing = true, .flaky = true, .since = since});
       std::map<std::string, std::pair<int, int>> flaky;
       for (const FlakyCase& c : found.flaky)
-        flaky[c.id + " " + to_string(c.variant)] = {c.flakiness.disagreeing, c.flakiness.runs};
+        flaky[c.id + " " + to_string(c.variant)] = {c.flakiness.inconsistent_runs, c.flakiness.runs};
       EXPECT_EQ(flaky, flakiness_by_hand(runs, since)) << seed;
       if (!since.empty()) continue;
       std::map<std::string, std::string> streaks;
@@ -298,8 +300,8 @@ TEST_F(HistoryQuestionsTest, PastHasOnlyEarlierRuns) {
   EXPECT_EQ(past->runs[1].stack, "host.kernel 6.1 -> 6.2");
   ASSERT_THAT(past->cases, SizeIs(1));
   ASSERT_THAT(past->cases[0], SizeIs(2));
-  EXPECT_EQ(past->cases[0][0].standing, Standing::kPassing);
-  EXPECT_EQ(past->cases[0][1].standing, Standing::kFailing);
+  EXPECT_EQ(past->cases[0][0].result_class, ResultClass::kPassing);
+  EXPECT_EQ(past->cases[0][1].result_class, ResultClass::kFailing);
   EXPECT_EQ(past->cases[0][1].run, 1U);
   EXPECT_EQ(past->cases[0][1].duration_ms, 1002);
   EXPECT_FALSE(past->flakiness[0]);
@@ -319,7 +321,7 @@ TEST_F(HistoryQuestionsTest, FindsLastGreenRunOfHost) {
   EXPECT_EQ((*green)->run_id,
             "id-002");  // not of another host, whatever the branch, and none that came later
   EXPECT_EQ((*green)->commit, "c2");
-  EXPECT_EQ(to_string((*green)->moved), "kmd.nvidia 580.65.06 -> 580.95.05");
+  EXPECT_EQ(to_string((*green)->stack_changes), "kmd.nvidia 580.65.06 -> 580.95.05");
   EXPECT_EQ((*last_green_run(history, runs[4], "gpu-02"))->run_id, "id-003");
   EXPECT_FALSE(*last_green_run(history, runs[4], "gpu-03"));
   EXPECT_FALSE(*last_green_run(history, runs[0], "gpu-01"));
@@ -392,8 +394,8 @@ TEST_F(HistoryQuestionsTest, JoinsShardsOfOneCommit) {
   ASSERT_TRUE(found) << found.error().what;
   ASSERT_THAT(found->cases, SizeIs(2));
   EXPECT_EQ(found->cases[0].id, "a/one");
-  EXPECT_EQ(found->cases[0].standing, Standing::kPassing);
-  EXPECT_EQ(found->cases[1].standing, Standing::kFailing);
+  EXPECT_EQ(found->cases[0].result_class, ResultClass::kPassing);
+  EXPECT_EQ(found->cases[1].result_class, ResultClass::kFailing);
   EXPECT_EQ(found->causes[found->cases[1].cause].text, "expected 4 bytes");
   EXPECT_THAT(found->variants, SizeIs(1));
 }

@@ -129,10 +129,10 @@ Outcome outcome_in(std::int64_t number) {
   return static_cast<Outcome>(number);
 }
 
-Standing standing_in(std::int64_t number) {
-  if (number < 0 || number > static_cast<std::int64_t>(Standing::kUnrun))
-    throw SqliteFailure{kDamaged, "a result has the standing " + std::to_string(number)};
-  return static_cast<Standing>(number);
+ResultClass result_class_in(std::int64_t number) {
+  if (number < 0 || number > static_cast<std::int64_t>(ResultClass::kNotrun))
+    throw SqliteFailure{kDamaged, "a result has the result_class " + std::to_string(number)};
+  return static_cast<ResultClass>(number);
 }
 
 namespace {
@@ -208,7 +208,7 @@ RunResults read_results(Database& database, const HistoryRun& run) {
   const Places variants = read_variants_of(database, run.id, results);
   auto measures = read_measures_of(database, run.id);
   Statement row(database,
-                "SELECT test.case_id, variant, outcome, reason.text, standing, cause, attempts, flaky, "
+                "SELECT test.case_id, variant, outcome, reason.text, result_class, cause, attempts, flaky, "
                 "duration_ms, device.name, test.id, words.text FROM result JOIN test ON test.id = "
                 "result.test LEFT JOIN reason ON reason.id = result.reason LEFT JOIN device ON device.id = "
                 "result.device LEFT JOIN words ON words.run = result.run AND words.test = result.test "
@@ -220,7 +220,7 @@ RunResults read_results(Database& database, const HistoryRun& run) {
          .cause = row.is_null(5) ? kNoCause : place_of(causes, row.integer(5)),
          .text = std::string(row.text(11)),
          .verdict = {outcome_in(row.integer(2)), reason_in_words(std::string(row.text(3)))},
-         .standing = standing_in(row.integer(4)),
+         .result_class = result_class_in(row.integer(4)),
          .attempts = static_cast<int>(row.integer(6)),
          .flaky = row.integer(7) != 0,
          .duration_ms = row.integer(8),
@@ -239,7 +239,7 @@ VariantSummaries stored_summaries(Database& database, std::int64_t run) {
       "SELECT variant, passing, failing, expected, unrun, flaky, ran FROM run_variant WHERE run = ?");
   for (row.bind(run); row.step();) {
     const VariantSummary summary{
-        .by_standing = {row.integer(1), row.integer(2), row.integer(3), row.integer(4)},
+        .by_result_class = {row.integer(1), row.integer(2), row.integer(3), row.integer(4)},
         .flaky = row.integer(5),
         .ran = unpacked(row.bytes(6))};
     if (summary != VariantSummary()) stored.emplace(row.integer(0), summary);
@@ -249,13 +249,14 @@ VariantSummaries stored_summaries(Database& database, std::int64_t run) {
 
 VariantSummaries counted_summaries(Database& database, std::int64_t run) {
   VariantSummaries counted;
-  Statement row(database, "SELECT variant, standing, flaky, test FROM result WHERE run = ? ORDER BY test");
+  Statement row(database,
+                "SELECT variant, result_class, flaky, test FROM result WHERE run = ? ORDER BY test");
   for (row.bind(run); row.step();) {
     VariantSummary& summary = counted[row.integer(0)];
-    const Standing standing = standing_in(row.integer(1));
-    ++summary.by_standing[static_cast<std::size_t>(standing)];
+    const ResultClass result_class = result_class_in(row.integer(1));
+    ++summary.by_result_class[static_cast<std::size_t>(result_class)];
     summary.flaky += row.integer(2);
-    if (standing == Standing::kPassing || standing == Standing::kFailing)
+    if (result_class == ResultClass::kPassing || result_class == ResultClass::kFailing)
       summary.ran.push_back(number_of(row.integer(3)));
   }
   return counted;

@@ -41,11 +41,11 @@ RunResults read_results(Database& database, const HistoryRun& run);
 
 // What a number of the file means. One that means nothing is thrown as damage.
 Outcome outcome_in(std::int64_t number);
-Standing standing_in(std::int64_t number);
+ResultClass result_class_in(std::int64_t number);
 
 // The row of a variant in the table run_variant (reports/history/database.h).
 struct VariantSummary {
-  std::array<std::int64_t, 4> by_standing{};
+  std::array<std::int64_t, 4> by_result_class{};
   std::int64_t flaky = 0;
   std::vector<std::uint32_t> ran{};
 

@@ -25,10 +25,10 @@ SELECT place, max(before)
 
 // The second statement is faster for few of many cases.
 constexpr const char* kResultsOfRun =
-    "SELECT test, variant, outcome, standing, flaky, duration_ms FROM result "
+    "SELECT test, variant, outcome, result_class, flaky, duration_ms FROM result "
     "WHERE run = ? AND (? OR +test IN (SELECT test FROM selected))";
 constexpr const char* kSelectedOfRun =
-    "SELECT selected.test, variant, outcome, standing, flaky, duration_ms "
+    "SELECT selected.test, variant, outcome, result_class, flaky, duration_ms "
     "FROM selected CROSS JOIN result ON result.run = ? AND result.test = selected.test";
 
 void write_seen(Database& database, const std::vector<HistoryRun>& runs) {

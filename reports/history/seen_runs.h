@@ -50,7 +50,7 @@ class SeenRuns {
   void select(const std::vector<std::int64_t>& tests);
   void deselect(std::int64_t test);
   // Reads the results of the selected cases in the `newest` newest runs, the newest run first. Columns of a row: test,
-  // variant, outcome, standing, flaky, duration_ms.
+  // variant, outcome, result_class, flaky, duration_ms.
   void for_each_result(std::size_t newest,
                        const std::function<void(std::size_t place, const Statement& row)>& use);
 

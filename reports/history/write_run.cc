@@ -77,7 +77,7 @@ void write_summaries(Database& database, std::int64_t id, const std::vector<std:
   Statement insert(database, "INSERT INTO run_variant VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
   for (const std::int64_t variant : variants) {
     const VariantSummary& of = counted[variant];
-    const auto& by = of.by_standing;
+    const auto& by = of.by_result_class;
     insert.run(id, variant, by[0], by[1], by[2], by[3], of.flaky, BlobValue{packed(of.ran)});
   }
 }
@@ -121,7 +121,7 @@ void write_causes(Database& database, std::int64_t id, const RunResults& run) {
 constexpr const char* kGiven = R"(
 DROP TABLE IF EXISTS temp.given;
 CREATE TEMP TABLE given (
-  case_id TEXT, variant INTEGER, outcome INTEGER, standing INTEGER, reason TEXT, cause TEXT, attempts INTEGER,
+  case_id TEXT, variant INTEGER, outcome INTEGER, result_class INTEGER, reason TEXT, cause TEXT, attempts INTEGER,
   flaky INTEGER, duration_ms INTEGER, device TEXT, text TEXT);
 )";
 constexpr const char* kNames = R"(
@@ -132,7 +132,7 @@ INSERT OR IGNORE INTO device (name) SELECT device FROM given WHERE device IS NOT
 // By test, so that each row is put behind the last.
 constexpr const char* kResults = R"(
 INSERT INTO result
-SELECT ?, test.id, variant, outcome, standing, reason.id, cause.id, attempts, flaky, duration_ms, device.id
+SELECT ?, test.id, variant, outcome, result_class, reason.id, cause.id, attempts, flaky, duration_ms, device.id
   FROM given JOIN test USING (case_id) LEFT JOIN reason ON reason.text = given.reason
   LEFT JOIN cause ON cause.key = given.cause LEFT JOIN device ON device.name = given.device
  ORDER BY test.id
@@ -153,7 +153,7 @@ void write_results(Database& database, std::int64_t id, const RunResults& run) {
   Statement insert(database, "INSERT INTO given VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const CaseResult& result : run.cases) {
     insert.run(result.id, variants[result.variant], static_cast<int>(result.verdict.outcome),
-               static_cast<int>(result.standing), if_any(result.verdict.reason.text()),
+               static_cast<int>(result.result_class), if_any(result.verdict.reason.text()),
                result.cause == kNoCause ? std::nullopt : std::optional(run.causes[result.cause].key),
                result.attempts, result.flaky, result.duration_ms, if_any(result.device), if_any(result.text));
   }

@@ -82,8 +82,8 @@ class Facts {
     if (inserted && known) stack_.emplace_back(name, value);
     if (inserted || first->second.second == value || !told_.insert(name).second) return;
     differences_.push_back(
-        {WarningCode::kPartsDiffer, fmt::format("{} is {} in {}, but {} in {}", name, first->second.second,
-                                                first->second.first, value, part.place)});
+        {WarningCode::kPartMismatch, fmt::format("{} is {} in {}, but {} in {}", name, first->second.second,
+                                                 first->second.first, value, part.place)});
   }
 
   std::vector<std::pair<std::string, std::string>> stack_;
@@ -162,7 +162,7 @@ RunPlanned joined_plan(const JoinRequest& request, std::vector<Warning>& warning
   joined.hostname = first.hostname;
   joined.containment = first.containment;
   joined.flaky_passes = true;
-  joined.flaky_budget = 100;
+  joined.max_flaky_percent = 100;
   joined.rules = joined_rules(request.parts);
   Facts facts;
   std::set<std::string> devices;
@@ -187,7 +187,7 @@ RunPlanned joined_plan(const JoinRequest& request, std::vector<Warning>& warning
     }
     facts.add(part);
   }
-  if (!joined.flaky_passes) joined.flaky_budget = 0;
+  if (!joined.flaky_passes) joined.max_flaky_percent = 0;
   // That one part may execute nothing does not hold for one that has devices.
   if (joined.rules.allow_no_device) joined.rules.min_executed = std::max(joined.rules.min_executed, least);
   joined.filters.assign(filters.begin(), filters.end());

@@ -111,7 +111,7 @@ TEST(Join, FlakyCaseFailsRunLikePart) {
                   RunEnded{"2026-01-31T12:00:00Z", 100}};
   EXPECT_EQ(join_all({flaky, one_of("a/y")}).exit_code, 1);
   flaky.plan.flaky_passes = true;
-  flaky.plan.flaky_budget = 100;
+  flaky.plan.max_flaky_percent = 100;
   EXPECT_EQ(join_all({flaky, one_of("a/y")}).exit_code, 0);
 }
 
@@ -125,13 +125,14 @@ TEST(Join, CasesOfKilledPartAreNotRun) {
 }
 
 TEST(Join, PartWithoutJournalIsMachineError) {
-  const ResolvedRun run = join_all({one_of("a/x")}, {{WarningCode::kReportLost, "parts/2 was refused"}});
+  const ResolvedRun run =
+      join_all({one_of("a/x")}, {{WarningCode::kReportNotWritten, "parts/2 was refused"}});
   EXPECT_EQ(run.exit_code, 75);
 }
 
 TEST(Join, PartWithDevicesMustExecuteCase) {
   Joined without = one_of("a/one", {Outcome::kSkip, {Reason::kNeeds, "device"}});
-  without.plan.no_device_for = "cuda";
+  without.plan.missing_backend = "cuda";
   without.plan.rules.allow_no_device = true;
   EXPECT_EQ(join_all({without}).exit_code, 0);
   EXPECT_EQ(join_all({without, one_of("b/two", {Outcome::kSkip, {Reason::kNeeds, "fp64"}})}).exit_code, 3);
@@ -163,7 +164,7 @@ TEST(Join, PartsOnDifferentDevicesStaySeparate) {
   EXPECT_TRUE(run.simulated);
   EXPECT_FALSE(run.cases[0].simulated);
   EXPECT_TRUE(run.cases[1].simulated);
-  ASSERT_TRUE(run.warned_of(WarningCode::kPartsDiffer));
+  ASSERT_TRUE(run.warned_of(WarningCode::kPartMismatch));
   EXPECT_EQ(run.warnings[0].text, "xpu.driver is 1 in parts/1, but 2 in parts/2");
 }
 
@@ -179,11 +180,11 @@ TEST(Join, KeepsOptionsCommonToAllParts) {
   EXPECT_EQ(same.plan.known_failures->sha256, "aa");
   EXPECT_EQ(same.plan.size, "ci");
   EXPECT_EQ(same.plan.profile, "full");
-  EXPECT_FALSE(same.warned_of(WarningCode::kPartsDiffer));
+  EXPECT_FALSE(same.warned_of(WarningCode::kPartMismatch));
   two.plan.size = "stress";
   const ResolvedRun other = join_all({one, two});
   EXPECT_EQ(other.plan.size, "");
-  EXPECT_TRUE(other.warned_of(WarningCode::kPartsDiffer));
+  EXPECT_TRUE(other.warned_of(WarningCode::kPartMismatch));
 }
 
 TEST(Join, CombinesFaultsOfSimulatedParts) {

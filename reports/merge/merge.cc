@@ -66,7 +66,7 @@ std::map<std::string, std::string> rules_of(const RunPlanned& plan) {
   std::map<std::string, std::string> rules = {
       {"--repeat DURATION", yes_no(plan.stress_ms > 0)},
       {"--repeat CONFIDENCE%:RATE%", exclusion_text(plan)},
-      {"--flaky", plan.flaky_passes ? fmt::format("pass, up to {} %", plan.flaky_budget) : "fail"}};
+      {"--flaky", plan.flaky_passes ? fmt::format("pass, up to {} %", plan.max_flaky_percent) : "fail"}};
   for_each_rule(
       [&](const RunRule& rule, const auto& value) {
         if (!rule.option.empty()) rules.emplace(rule.option, rule_text(value));
@@ -367,9 +367,9 @@ void add_runs(const Inputs& sorted, RunPlanned& merged) {
 void add_narrowing(const Narrowed& from, Narrowed& to) {
   const auto members = [](const auto& item) {
     if constexpr (requires { item.option; })
-      return std::tie(item.option, item.value, item.told_by);
+      return std::tie(item.option, item.value, item.covered_by);
     else
-      return std::tie(item.suite, item.backend, item.name, item.value, item.by, item.told_by);
+      return std::tie(item.suite, item.backend, item.name, item.value, item.by, item.covered_by);
   };
   const auto add = [&](const auto& items, auto& all) {
     for (const auto& item : items) {
@@ -384,7 +384,7 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole) {
   RunPlanned merged = sorted.front().run.plan;
   merged.run_id = merged_id(sorted);
   merged.shard.reset();
-  merged.narrowed = {};
+  merged.restrictions = {};
   merged.jobs = 0;
   merged.rules.min_executed = 0;
   merged.devices.clear();
@@ -399,7 +399,7 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole) {
     merged.started = std::min(merged.started, plan.started);
     merged.jobs += plan.jobs;
     merged.rules.min_executed += plan.rules.min_executed;
-    add_narrowing(plan.narrowed, merged.narrowed);
+    add_narrowing(plan.restrictions, merged.restrictions);
     least = std::max(least, part.run.least_executed);
     add_lack_of_devices(plan, merged);
     if (is_weaker(plan.containment, merged.containment)) merged.containment = plan.containment;

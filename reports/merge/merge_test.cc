@@ -103,12 +103,12 @@ TEST(Merge, KeepsOptionsOfEveryShard) {
   std::vector<Part> parts = all();
   const NarrowingVariable variable{"s", "none", "GTEST_FILTER", "A*", "caller", ""};
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    parts[i].plan.narrowed = {
+    parts[i].plan.restrictions = {
         {{"--plan", "plan.json", "plan"}, {"--shard", std::to_string(i + 1) + "/3", "rule"}}, {variable}};
   }
   const auto events = merged(parts);
   ASSERT_TRUE(events) << events.error().what;
-  const auto& narrowed = std::get<RunPlanned>(events->front()).narrowed;
+  const auto& narrowed = std::get<RunPlanned>(events->front()).restrictions;
   EXPECT_EQ(narrowed.options.size(), 4U);
   EXPECT_EQ(narrowed.variables.size(), 1U);
 }
@@ -135,7 +135,7 @@ TEST(Merge, ExitCodeFollowsRunRules) {
   EXPECT_EQ(code(3, {started("s/c")}), 3);  // killed
   EXPECT_EQ(code(3, {StopRequested{0, StopCause::kDeadline, 1}, RunEnded{"x", 1}}), 3);
   auto none = all();
-  none[0].plan.no_device_for = "cuda";
+  none[0].plan.missing_backend = "cuda";
   EXPECT_EQ(whole(none).exit_code, 3);
   auto few = all();
   few[1].plan.rules.min_executed = 4;
@@ -145,7 +145,7 @@ TEST(Merge, ExitCodeFollowsRunRules) {
 // What --allow-no-device allows is a matter of each shard: one that was given none without it speaks for all.
 TEST(Merge, MissingDeviceRuleAppliesPerShard) {
   const auto lacks = [](Part& one, bool allowed) {
-    one.plan.no_device_for = "cuda";
+    one.plan.missing_backend = "cuda";
     one.plan.rules.allow_no_device = allowed;
     const std::string& id = one.plan.cases[0].id;
     one.events = {ended(id, {Outcome::kSkip, {Reason::kNeeds, "device"}}), RunEnded{"x", 1}};
@@ -158,7 +158,7 @@ TEST(Merge, MissingDeviceRuleAppliesPerShard) {
   lacks(parts[1], true);
   lacks(parts[2], true);
   EXPECT_EQ(whole(parts).exit_code, 0);
-  parts[2].plan.no_device_for = "";  // it has devices, and yet executed nothing
+  parts[2].plan.missing_backend = "";  // it has devices, and yet executed nothing
   parts[2].plan.rules.allow_no_device = false;
   EXPECT_EQ(whole(parts).exit_code, 3);
   EXPECT_EQ(whole({parts[2], parts[1], parts[0]}).exit_code, 3);
@@ -169,7 +169,7 @@ TEST(Merge, NotRunReasonComesFromShard) {
   parts[0].events = {StopRequested{0, StopCause::kDeadline, 1}, RunEnded{"x", 1}};
   parts[1].events = {started("s/b")};
   const ResolvedRun run = whole(parts);
-  EXPECT_EQ(run.cases[0].verdict.reason, Reason::kBudget);
+  EXPECT_EQ(run.cases[0].verdict.reason, Reason::kRunLimit);
   EXPECT_EQ(run.cases[1].verdict.reason, Reason::kInterrupted);
   EXPECT_EQ(run.cases[2].verdict.outcome, Outcome::kPass);
   EXPECT_TRUE(run.warned_of(WarningCode::kPartIncomplete));
@@ -264,7 +264,7 @@ TEST(Merge, RejectsDifferentCommits) {
   EXPECT_EQ(other.plan.subject.dirty.value, "true");
   EXPECT_EQ(other.program_read(other.plan.suites[0]).sha256, "");
   EXPECT_THAT(other.program_read(other.plan.suites[0]).reason, HasSubstr("bb in shard 1/3"));
-  EXPECT_TRUE(other.warned_of(WarningCode::kPartsDiffer));
+  EXPECT_TRUE(other.warned_of(WarningCode::kPartMismatch));
 
   parts[1].plan.subject.commit = {{}, "", "no checkout"};
   EXPECT_EQ(whole(parts).plan.subject.commit.value, "0123abc");
@@ -295,7 +295,7 @@ TEST(Merge, KeepsProgramDigestCommonToShards) {
   const ResolvedRun same = whole(with_programs(suites, {{pytest, "aa", ""}, {pytest, "aa", ""}, c}));
   for (const PlannedSuite& suite : same.plan.suites)
     EXPECT_EQ(same.program_read(suite).sha256, suite.name == "c" ? "cc" : "aa");
-  EXPECT_FALSE(same.warned_of(WarningCode::kPartsDiffer));
+  EXPECT_FALSE(same.warned_of(WarningCode::kPartMismatch));
 
   const ResolvedRun other = whole(with_programs(suites, {{pytest, "aa", ""}, {pytest, "bb", ""}, c}));
   ASSERT_EQ(other.plan.suites.size(), 3u);
@@ -305,7 +305,7 @@ TEST(Merge, KeepsProgramDigestCommonToShards) {
     EXPECT_EQ(read.reason, "its SHA-256 is aa in shard 1/3, but bb in shard 2/3");
   }
   EXPECT_EQ(other.program_read(other.plan.suites[2]).sha256, "cc");
-  EXPECT_TRUE(other.warned_of(WarningCode::kPartsDiffer));
+  EXPECT_TRUE(other.warned_of(WarningCode::kPartMismatch));
 }
 
 // What run `run2` left of its shard, the cases `ids`, each with this outcome.
@@ -450,7 +450,7 @@ TEST(Merge, DifferingOptionsAreUnknown) {
   EXPECT_EQ(same.plan.known_failures->file, "/host1/known.toml");
   EXPECT_EQ(same.plan.size, "ci");
   EXPECT_EQ(same.plan.profile, "full");
-  EXPECT_FALSE(same.warned_of(WarningCode::kPartsDiffer));
+  EXPECT_FALSE(same.warned_of(WarningCode::kPartMismatch));
 
   parts[1].plan.known_failures.reset();
   parts[1].plan.size = "stress";

@@ -72,17 +72,17 @@ std::string RunCopy::cut_short() const {
 }
 
 void add_lack_of_devices(const RunPlanned& part, RunPlanned& whole) {
-  for (const std::string& vendor : part.vendors_here) {
-    if (std::ranges::find(whole.vendors_here, vendor) == whole.vendors_here.end())
-      whole.vendors_here.push_back(vendor);
+  for (const std::string& vendor : part.backends_present) {
+    if (std::ranges::find(whole.backends_present, vendor) == whole.backends_present.end())
+      whole.backends_present.push_back(vendor);
   }
   if (whole.rules.fail_on_skip.empty() || part.rules.fail_on_skip == "*")
     whole.rules.fail_on_skip = part.rules.fail_on_skip;
   const bool says_more =
-      whole.no_device_for.empty() || (whole.rules.allow_no_device && !part.rules.allow_no_device);
-  if (part.no_device_for.empty() || !says_more) return;
-  whole.no_device_for = part.no_device_for;
-  whole.no_device_by = part.no_device_by;
+      whole.missing_backend.empty() || (whole.rules.allow_no_device && !part.rules.allow_no_device);
+  if (part.missing_backend.empty() || !says_more) return;
+  whole.missing_backend = part.missing_backend;
+  whole.hidden_by = part.hidden_by;
   whole.rules.allow_no_device = part.rules.allow_no_device;
 }
 
@@ -106,7 +106,7 @@ SubjectFact agreed(const std::vector<TestedPart>& parts, SubjectFact Subject::*f
     if (*value == known) continue;
     const std::string why =
         fmt::format("it is {} in {}, but {} in {}", known, first->name, *value, part.name);
-    warnings.push_back({WarningCode::kPartsDiffer, "what is tested, " + name + ": " + why});
+    warnings.push_back({WarningCode::kPartMismatch, "what is tested, " + name + ": " + why});
     return {{}, "", why};
   }
   return subject_of(first != nullptr ? *first : parts.front()).*fact;
@@ -175,7 +175,7 @@ void add_programs(const std::vector<TestedPart>& parts, Tested& tested) {
     tested.programs.push_back({path, why.empty() ? known.sha256 : "", why});
     if (!known.differ.empty())
       tested.warnings.push_back(
-          {WarningCode::kPartsDiffer, fmt::format("the program {}: {}", path, known.differ)});
+          {WarningCode::kPartMismatch, fmt::format("the program {}: {}", path, known.differ)});
   }
 }
 
@@ -189,8 +189,8 @@ std::string same_text(const std::vector<TestedPart>& parts, const std::string& n
     const std::string other = text_of(part.run.plan);
     if (other == first) continue;
     warnings.push_back(
-        {WarningCode::kPartsDiffer, fmt::format("{} is {} in {}, but {} in {}", name, shown_text(first),
-                                                parts.front().name, shown_text(other), part.name)});
+        {WarningCode::kPartMismatch, fmt::format("{} is {} in {}, but {} in {}", name, shown_text(first),
+                                                 parts.front().name, shown_text(other), part.name)});
     return {};
   }
   return first;

@@ -43,7 +43,7 @@ void forget_caller(nlohmann::json& plan) {
   plan["hostname"] = "HOST";
   plan["subject"] = nlohmann::json::object();
   for (const char* key : {"command_line_bytes", "directory_bytes"}) plan.erase(key);
-  const auto narrowed = plan.find("narrowed");
+  const auto narrowed = plan.find("restrictions");
   if (narrowed != plan.end() && narrowed->is_object()) narrowed->erase("variables");
 }
 

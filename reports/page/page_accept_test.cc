@@ -18,8 +18,9 @@ using testing::Not;
 std::string page_of(const json& document, const std::string& warning = "") {
   AttemptStarted start = started("memory.cuda/Copy.DestinationHasSourceBytes");
   start.devices = {"cuda-sim:2"};
-  const ResolvedRun run = resolved_of({plan_of({planned("memory.cuda/Copy.DestinationHasSourceBytes")}), start,
-                                       ended("memory.cuda/Copy.DestinationHasSourceBytes", {Outcome::kFail, ""})});
+  const ResolvedRun run =
+      resolved_of({plan_of({planned("memory.cuda/Copy.DestinationHasSourceBytes")}), start,
+                   ended("memory.cuda/Copy.DestinationHasSourceBytes", {Outcome::kFail, ""})});
   PageRequest request{.runs = {{.resolved = run, .link = ""}}};
   if (!document.is_null()) {
     auto report = parse_accept_report(document.dump());

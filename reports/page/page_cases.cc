@@ -13,15 +13,15 @@ namespace {
 constexpr std::array kLooks = {Look{"failed", "✗"}, Look{"notrun", "?"},  Look{"flaky", "↻"},
                                Look{"known", "~"},  Look{"skipped", "–"}, Look{"passed", "✓"}};
 
-std::string_view look_of(const Verdict& verdict, Standing standing) {
-  switch (standing) {
-    case Standing::kPassing:
+std::string_view look_of(const Verdict& verdict, ResultClass result_class) {
+  switch (result_class) {
+    case ResultClass::kPassing:
       return "passed";
-    case Standing::kFailing:
+    case ResultClass::kFailing:
       return "failed";
-    case Standing::kExpected:
+    case ResultClass::kExpected:
       return "known";
-    case Standing::kUnrun:
+    case ResultClass::kNotrun:
       return verdict.outcome == Outcome::kSkip ? "skipped" : "notrun";
   }
   return "notrun";
@@ -29,7 +29,8 @@ std::string_view look_of(const Verdict& verdict, Standing standing) {
 
 // Nearly every case: what its columns say is all that there is.
 bool is_plain_pass(const ResolvedCase& test) {
-  if (test.standing != Standing::kPassing || !test.marks.empty() || test.attempts.size() > 1) return false;
+  if (test.result_class != ResultClass::kPassing || !test.marks.empty() || test.attempts.size() > 1)
+    return false;
   if (test.end && !test.end->note.empty()) return false;
   if (test.attempts.empty() || !test.attempts.front().end) return true;
   const AttemptEnded& end = *test.attempts.front().end;
@@ -122,9 +123,11 @@ std::string suite_name(const std::string& suite, const std::string& backend) {
   return backend.empty() || backend == "none" ? suite : suite + "." + backend;
 }
 
-std::string_view look_of(const ResolvedCase& test) { return look_of(test.verdict, test.standing); }
+std::string_view look_of(const ResolvedCase& test) { return look_of(test.verdict, test.result_class); }
 
-std::string_view look_of(const Verdict& verdict) { return look_of(verdict, meaning_of(verdict).standing); }
+std::string_view look_of(const Verdict& verdict) {
+  return look_of(verdict, meaning_of(verdict).result_class);
+}
 
 std::string_view look_of(Outcome outcome) { return look_of(Verdict{outcome, ""}); }
 

@@ -177,8 +177,8 @@ std::string termination_text(const Termination& termination, const std::string& 
   if (termination.signal_sent == 0) return "";
   std::string text = signal_name(termination.signal_sent) + limit;
   if (termination.forced)
-    text += fmt::format(", then SIGKILL, which took {} ms", termination.kill_to_empty_ms);
-  return termination.unreapable ? text + "; a process could not be killed" : text;
+    text += fmt::format(", then SIGKILL, which took {} ms", termination.kill_duration_ms);
+  return termination.unkillable ? text + "; a process could not be killed" : text;
 }
 
 // "code (the stack under test: Level Zero driver 26.31) · oom: out of memory"
@@ -319,7 +319,7 @@ class Details {
       json.member("verdict", "no result").member("look", "notrun");
     write_log(json, rank.log);
     std::string exit = exit_text(rank.exit_code, rank.exit_signal);
-    if (rank.ended_by_runner) exit += exit.empty() ? "stopped by Proctor" : ", stopped by Proctor";
+    if (rank.stopped_by_proctor) exit += exit.empty() ? "stopped by Proctor" : ", stopped by Proctor";
     write_facts(json,
                 {{"Devices", joined(rank.devices, ", ")}, {"Exit", exit}, {"Last step", rank.last_step}});
   }

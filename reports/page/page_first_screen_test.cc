@@ -208,7 +208,7 @@ TEST(PageVerdict, ShowsFlakyCasesSeparately) {
   EXPECT_THAT(causes, HasSubstr("flaky in 2 of 3 earlier runs"));
   std::vector<Event> allowed = flaky_case();
   std::get<RunPlanned>(allowed.front()).flaky_passes = true;
-  std::get<RunPlanned>(allowed.front()).flaky_budget = 100;
+  std::get<RunPlanned>(allowed.front()).max_flaky_percent = 100;
   allowed.emplace_back(RunEnded{"2026-01-31T12:00:05Z", 5000});
   EXPECT_THAT(html_of(allowed), HasSubstr("Passed: 1 of 1 case, 1 flaky</h1>"));
 }
@@ -244,7 +244,7 @@ std::vector<Event> moved_case() {
   attempt(1, "cuda-sim:1", Outcome::kFail);
   events.insert(events.end(), {AttemptSuspected{"m.cuda/a", 1, 1, "cuda-sim:1", "word 4"},
                                DeviceHealth{.device = "cuda-sim:1",
-                                            .what = HealthFact::kL1Fail,
+                                            .what = HealthFact::kProbeFailed,
                                             .case_id = "m.cuda/a",
                                             .evidence = "word 4"}});
   attempt(2, "cuda-sim:0", Outcome::kPass);

@@ -75,7 +75,7 @@ std::string verdict_lines(const Listed& one) {
 
 std::string message_of(const Listed& one) {
   const ResolvedCase& test = one.test();
-  const bool says = test.standing != Standing::kPassing || test.bad || test.moved || test.flaky;
+  const bool says = test.result_class != ResultClass::kPassing || test.bad || test.moved || test.flaky;
   return says ? message_line(test) : "";
 }
 
@@ -270,7 +270,7 @@ class List {
     std::vector<std::int64_t> counts(past == nullptr ? 0 : past->runs.size());
     for (std::size_t i = 0; past != nullptr && i < past->cases.size(); ++i) {
       for (const PastOutcome& outcome : past->cases[i]) {
-        if (outcome.standing == Standing::kFailing) ++counts[outcome.run];
+        if (outcome.result_class == ResultClass::kFailing) ++counts[outcome.run];
       }
     }
     json.open_array();

@@ -24,7 +24,7 @@ constexpr std::size_t kMostCasesFolded = 50;
 constexpr std::size_t kMostFailedNamed = 3;
 constexpr std::size_t kMostSaid = 10;
 constexpr std::size_t kMostChecksNamed = 100;
-constexpr std::size_t kMostWeakenings = 100;
+constexpr std::size_t kMostRelaxations = 100;
 constexpr std::size_t kSourcesBytes = 200;
 constexpr std::size_t kMostMatrixCells = 12;
 constexpr std::size_t kMatrixValueBytes = 80;
@@ -59,8 +59,8 @@ struct RemedyRow {
 };
 
 constexpr RemedyRow kRemedies[] = {
-    {"once", "Give each run directory once", ""},
-    {"claimed", "Add a cell for the suite, or leave the run out", "[[cell]]"},
+    {"distinct_journals", "Give each run directory once", ""},
+    {"suites_covered", "Add a cell for the suite, or leave the run out", "[[cell]]"},
     {"known_failures", "Repair or remove entries of the list, or allow more",
      "[gate] max_known_failures = {}"},
     {"baseline", "Give an older run", "proctor gate --baseline RUN_DIR"},
@@ -69,7 +69,7 @@ constexpr RemedyRow kRemedies[] = {
     {"shards", "Give the run directory of each shard, once", ""},
     {"journal", "Repeat the run: its journal was changed", ""},
     {"complete", "Repeat the run until it ends by itself", ""},
-    {"rendered", "Render the reports again, or repeat the run", "proctor report render RUN_DIR"},
+    {"reports_match", "Render the reports again, or repeat the run", "proctor report render RUN_DIR"},
     {"signed", "Sign the journal, and add its digest to the file of `signed`", ""},
     {"subject", "State what was tested", "proctor run --subject commit=SHA"},
     {"clean", "Test a checkout without changes, or allow them", "[gate] clean = false"},
@@ -90,9 +90,9 @@ constexpr RemedyRow kRemedies[] = {
     {"expected", "Add a valid entry for the failure to the list", "proctor gate known-failures check FILE"},
     {"unexpected_pass", "Remove the entry, or the marker, of the case", ""},
     {"stack", "Run in the image of the lock file", ""},
-    {"stack_kept", "Repeat the run without a change of the driver stack", ""},
+    {"stack_unchanged", "Repeat the run without a change of the driver stack", ""},
     {"hardware", "Run on hardware with a health probe, or allow simulated devices",
-     "proctor run --prove-devices; [[cell]] hardware = false"},
+     "proctor run --probe-devices; [[cell]] hardware = false"},
     {"model", "Run on the model of the cell, or change its glob", "[[cell]] device = \"{}\""},
     {"devices", "Use more devices, or require fewer", "[[cell]] devices = {}"},
     {"soak", "Run longer, or require less", "[[cell]] soak = { device_hours = HOURS, resets = COUNT }"},
@@ -102,8 +102,8 @@ std::string_view first_word(std::string_view text) { return text.substr(0, text.
 
 // What a line of the policy must say so that the rule holds.
 std::string value_for(const PageGateRule& rule) {
-  if (rule.rule == "skips" && !rule.says.empty()) {
-    const std::string_view why = rule.says.front();
+  if (rule.rule == "skips" && !rule.reasons.empty()) {
+    const std::string_view why = rule.reasons.front();
     const std::size_t colon = why.find(": ");
     return colon == std::string_view::npos ? "REASON" : std::string(why.substr(colon + 2));
   }
@@ -122,14 +122,14 @@ std::string remedy_line(const RemedyRow& row, const PageGateRule& rule) {
 }
 
 json failed_rule(const PageGateRule& rule, const std::unordered_set<std::string_view>& ids) {
-  json says = said_lines(rule.says, kMostSaid);
-  if (rule.says.size() > kMostSaid)
-    says.push_back({{"said", fmt::format("and {} more", thousands(rule.says.size() - kMostSaid))}});
+  json says = said_lines(rule.reasons, kMostSaid);
+  if (rule.reasons.size() > kMostSaid)
+    says.push_back({{"said", fmt::format("and {} more", thousands(rule.reasons.size() - kMostSaid))}});
   json view = {{"badge", badge("failed", rule.rule)},
                {"cell", rule.cell.empty() ? "all runs" : rule.cell},
                {"value", rule.value},
                {"limit", rule.limit},
-               {"says", std::move(says)}};
+               {"reasons", std::move(says)}};
   // A rule that this version does not know has none.
   if (const auto* row = std::ranges::find(kRemedies, rule.rule, &RemedyRow::rule); row != std::end(kRemedies))
     view.update({{"todo", row->todo}, {"remedy", remedy_line(*row, rule)}});
@@ -187,7 +187,7 @@ json gate_cells(const PageGate& gate) {
   return table.view();
 }
 
-json weakening(const PageWeakening& one) {
+json relaxation(const PageRelaxation& one) {
   return {{"line", std::to_string(one.line)}, {"key", one.key}, {"value", one.value}, {"strict", one.strict}};
 }
 
@@ -387,9 +387,9 @@ json gate_section(const PageView& view) {
       {"cells", gate_cells(gate)},
       {"failed", failed_rules(gate, case_ids(request))},
       {"matrix", gate_matrix(gate)},
-      {"weakened", !gate.weakenings.empty()},
-      {"weakenings", first_of(gate.weakenings, kMostWeakenings, weakening)},
-      {"more", beyond(gate.weakenings.size(), kMostWeakenings)}};
+      {"weakened", !gate.relaxations.empty()},
+      {"relaxations", first_of(gate.relaxations, kMostRelaxations, relaxation)},
+      {"more", beyond(gate.relaxations.size(), kMostRelaxations)}};
 }
 
 json coverage_section(const PageView& view) {

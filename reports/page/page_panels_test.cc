@@ -23,18 +23,18 @@ constexpr const char* kBad = "memory.xpu/Copy.All/Large";
 constexpr std::string_view kEvil = "</td><script>alert(1)</script><!-- \" ' & \xe2\x80\xae";
 
 json gate_file() {
-  const json held = {{"rule", "executed"}, {"verdict", "passed"},   {"limit", "100 %"},
-                     {"value", "100 %"},   {"says", json::array()}, {"cases", json::array()}};
-  const json red = {{"rule", "failures"},         {"verdict", "failed"},
-                    {"limit", "0 cases"},         {"value", "2 cases"},
-                    {"says", {"2 cases failed"}}, {"cases", {kBad, "memory.xpu/Copy.Elsewhere"}}};
+  const json held = {{"rule", "executed"}, {"verdict", "passed"},      {"limit", "100 %"},
+                     {"value", "100 %"},   {"reasons", json::array()}, {"cases", json::array()}};
+  const json red = {
+      {"rule", "failures"}, {"verdict", "failed"},           {"limit", "0 cases"},
+      {"value", "2 cases"}, {"reasons", {"2 cases failed"}}, {"cases", {kBad, "memory.xpu/Copy.Elsewhere"}}};
   return {{"schema_version", 1},
           {"verdict", "failed"},
           {"evaluated_at", "2026-01-31T12:00:00Z"},
           {"policy",
            {{"file", "gate.toml"},
             {"sha256", std::string(64, 'a')},
-            {"weakenings", {{{"line", 3}, {"key", "hardware"}, {"value", "false"}, {"strict", "true"}}}}}},
+            {"relaxations", {{{"line", 3}, {"key", "hardware"}, {"value", "false"}, {"strict", "true"}}}}}},
           {"runs", {{{"name", "nightly"}, {"journal_sha256", "this one"}}}},
           {"rules", {held}},
           {"cells",
@@ -150,7 +150,7 @@ TEST(PagePanels, GatePanelSuggestsPolicyChange) {
   const auto said = [&](const char* name, const char* value, const char* why) {
     rule["rule"] = name;
     rule["value"] = value;
-    rule["says"] = {why};
+    rule["reasons"] = {why};
     return panel(page_with_gate(file), "gate");
   };
   EXPECT_THAT(said("executed", "7 of 9", "x"), HasSubstr("<code>[[cell]] min_executed = 7</code>"));

@@ -38,7 +38,7 @@ const PastRun* first_failing_run(const PageRun& run, const PageCase& shown) {
   int left = shown.failing_runs() - 1;
   for (const PastOutcome& outcome : std::views::reverse(run.past->cases[shown.test.index])) {
     if (left == 0) break;
-    if (outcome.standing == Standing::kUnrun) continue;
+    if (outcome.result_class == ResultClass::kNotrun) continue;
     first = &run.past->runs[outcome.run];
     --left;
   }
@@ -49,7 +49,7 @@ void count_case(const PageRequest& request, const PageCase& shown, MatrixCell& c
   const ResolvedCase& test = shown.test;
   ++cell.all;
   ++cell.looks[counted_as(test)];
-  if (test.standing != Standing::kFailing || shown.failing_runs() <= cell.oldest) return;
+  if (test.result_class != ResultClass::kFailing || shown.failing_runs() <= cell.oldest) return;
   cell.oldest = shown.failing_runs();
   cell.since = first_failing_run(request.runs[shown.run], shown);
 }
@@ -144,14 +144,14 @@ DeviceState state_of(const ResolvedRun& run, const std::string& device, const De
   DeviceState state = is_used ? DeviceState{"passed", "in use"} : DeviceState{"skipped", "unused"};
   for (const DeviceDoubtText& doubt : run.device_doubts) {
     if (doubt.device != device) continue;
-    state = share.stands_out ? DeviceState{"failed", "fails more often", doubt.sentence}
+    state = share.is_outlier ? DeviceState{"failed", "fails more often", doubt.sentence}
                              : DeviceState{"flaky", "all failures", doubt.sentence};
   }
   for (const DeviceHealth& health : run.health) {
     if (health.device != device) continue;
     if (health.what == HealthFact::kDrained)
       state = {"failed", "drained", health.evidence};
-    else if (health.what == HealthFact::kLost || health.what == HealthFact::kL1Fail ||
+    else if (health.what == HealthFact::kLost || health.what == HealthFact::kProbeFailed ||
              health.what == HealthFact::kKernelLog)
       state = {"failed", "suspect", health.evidence};
   }

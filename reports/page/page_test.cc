@@ -260,9 +260,9 @@ TEST(Page, ShowsAgeOfFailures) {
   past.runs = {{.run_id = "a", .started = "2026-01-01T00:00:00Z"},
                {.run_id = "b", .started = "2026-01-02T00:00:00Z", .stack = "xpu.driver 1 -> 2"},
                {.run_id = "c", .started = "2026-01-03T00:00:00Z"}};
-  const PastOutcome pass{.outcome = Outcome::kPass, .standing = Standing::kPassing};
-  const PastOutcome fail{.run = 1, .outcome = Outcome::kFail, .standing = Standing::kFailing};
-  const PastOutcome skip{.run = 2, .outcome = Outcome::kSkip, .standing = Standing::kUnrun};
+  const PastOutcome pass{.outcome = Outcome::kPass, .result_class = ResultClass::kPassing};
+  const PastOutcome fail{.run = 1, .outcome = Outcome::kFail, .result_class = ResultClass::kFailing};
+  const PastOutcome skip{.run = 2, .outcome = Outcome::kSkip, .result_class = ResultClass::kNotrun};
   past.cases = {{pass}, {pass, fail, skip}};
   past.flakiness = {std::nullopt, Flakiness{.runs = 10, .disagreeing = 2, .low = 0.05, .high = 0.5}};
   PageRequest request;
@@ -321,7 +321,7 @@ TEST(Page, SortsKnownFailuresByDaysLeft) {
   CaseEnded& end = std::get<CaseEnded>(events[6]);
   end.verdict = {Outcome::kXfail, ""};
   end.known_failure = "seen <here>";
-  end.known_failure_at = "known.toml:1";
+  end.known_failure_location = "known.toml:1";
   const std::string known = between(page_of(resolved_of(events)), "Known failures</h2>", "</section>");
   std::size_t last = 0;
   for (const std::string_view part :
@@ -464,10 +464,10 @@ TEST(PageTemplate, UsesExactlyTheProvidedFields) {
   changed.changes.push_back({.before = 0, .after = 0, .measures = {{"bandwidth", "GB/s", 1, 2}}});
   changed.only_before.emplace_back();
   const Past past;
-  const PageGate gate{.weakenings = {{}},
+  const PageGate gate{.relaxations = {{}},
                       .journals = {""},
                       .cells = {{.rules = {{.rule = "failed"}}}},
-                      .red = {{.rule = "failed", .says = {"x"}, .cases = std::vector<std::string>(20)}}};
+                      .red = {{.rule = "failed", .reasons = {"x"}, .cases = std::vector<std::string>(20)}}};
   const PageCoverage coverage{.rules = {{.id = "x"}, {.id = "y", .checks = {{}}}}};
   PageNames names;
   names.add({.runs = {{.resolved = rich, .changes = PageChanges{old, changed}}},

@@ -261,7 +261,7 @@ std::string gate_sentence(const PageGate& gate) {
 json failed_rules(const PageGate& gate) {
   json list = first_of(gate.failed, kMostFailedRules, [](const PageGateRule& rule) {
     const std::string where = rule.cell.empty() ? "all runs" : rule.cell;
-    const std::string why = rule.says.empty() ? rule.value : rule.says.front();
+    const std::string why = rule.reasons.empty() ? rule.value : rule.reasons.front();
     return json{{"badge", badge("failed", rule.rule)}, {"why", fmt::format("{}: {}", where, why)}};
   });
   if (gate.failed.size() > kMostFailedRules)

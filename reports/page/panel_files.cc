@@ -17,9 +17,9 @@ constexpr std::size_t kKnownVersion = 1;
 // Each member that a page reads, with an item of each list. A file may have others.
 json gate_shape() {
   json shape = parse_json(R"({"schema_version": 1, "verdict": "", "evaluated_at": "",
-    "policy": {"file": "", "sha256": "", "weakenings": [{"line": 1, "key": "", "value": "", "strict": ""}]},
+    "policy": {"file": "", "sha256": "", "relaxations": [{"line": 1, "key": "", "value": "", "strict": ""}]},
     "runs": [{"journal_sha256": ""}],
-    "rules": [{"rule": "", "verdict": "", "limit": "", "value": "", "says": [""], "cases": [""]}],
+    "rules": [{"rule": "", "verdict": "", "limit": "", "value": "", "reasons": [""], "cases": [""]}],
     "cells": [{"name": "", "verdict": "", "planned": 1, "executed": 1, "runs": [""]}]})");
   shape["cells"][0]["rules"] = shape["rules"];
   return shape;
@@ -73,7 +73,7 @@ std::vector<PageGateRule> read_rules(const json& rules, const std::string& cell,
                    .holds = has_passed(rule, mistake),
                    .limit = rule["limit"],
                    .value = rule["value"],
-                   .says = rule["says"],
+                   .reasons = rule["reasons"],
                    .cases = rule["cases"]});
     if (!all.back().holds) failed.push_back(all.back());
   }
@@ -86,8 +86,8 @@ PageGate gate_of(const json& file, std::string& mistake) {
                 .at = file["evaluated_at"],
                 .policy = policy["file"],
                 .policy_sha256 = policy["sha256"]};
-  for (const json& one : policy["weakenings"]) {
-    gate.weakenings.push_back(
+  for (const json& one : policy["relaxations"]) {
+    gate.relaxations.push_back(
         {.line = one["line"], .key = one["key"], .value = one["value"], .strict = one["strict"]});
   }
   for (const json& run : file["runs"]) gate.journals.insert(run["journal_sha256"].get<std::string>());

@@ -26,7 +26,7 @@ struct PageGateRule {
   bool holds = false;
   std::string limit{};
   std::string value{};
-  std::vector<std::string> says{};
+  std::vector<std::string> reasons{};
   std::vector<std::string> cases{};
 };
 
@@ -39,7 +39,7 @@ struct PageGateCell {
   std::vector<PageGateRule> rules{};
 };
 
-struct PageWeakening {
+struct PageRelaxation {
   std::size_t line = 0;
   std::string key{};
   std::string value{};
@@ -51,7 +51,7 @@ struct PageGate {
   std::string at{};
   std::string policy{};
   std::string policy_sha256{};
-  std::vector<PageWeakening> weakenings{};
+  std::vector<PageRelaxation> relaxations{};
   std::set<std::string> journals{};  // SHA-256 of those that it judged
   std::vector<PageGateCell> cells{};
   std::vector<PageGateRule> rules{};  // of all runs together

@@ -24,11 +24,11 @@ CasePast case_past(const std::string& id, std::size_t index, const Past& past) {
   said.case_id = id;
   bool is_streak = true;
   for (auto outcome = outcomes.rbegin(); outcome != outcomes.rend(); ++outcome) {
-    if (outcome->standing == Standing::kUnrun) continue;
-    const bool passed = outcome->standing == Standing::kPassing;
+    if (outcome->result_class == ResultClass::kNotrun) continue;
+    const bool passed = outcome->result_class == ResultClass::kPassing;
     ++said.runs;
     if (passed && said.passed.empty()) said.passed = name_of(past.runs[outcome->run]);
-    is_streak = is_streak && outcome->standing == Standing::kFailing;  // an expected failure ends it
+    is_streak = is_streak && outcome->result_class == ResultClass::kFailing;  // an expected failure ends it
     if (!is_streak) {
       said.flaky_runs += !passed || outcome->flaky ? 1 : 0;
       continue;

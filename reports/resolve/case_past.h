@@ -26,7 +26,7 @@ struct PastRun {
 struct PastOutcome {
   std::uint32_t run = 0;  // index in Past::runs
   Outcome outcome = Outcome::kNotrun;
-  Standing standing = Standing::kUnrun;
+  ResultClass result_class = ResultClass::kNotrun;
   bool flaky = false;
   std::int64_t duration_ms = 0;
 };
@@ -35,7 +35,7 @@ struct PastOutcome {
 // others of their commit: with the bounds of that share, from 0 to 1, by Wilson's score interval of 95 %.
 struct Flakiness {
   int runs = 0;
-  int disagreeing = 0;
+  int inconsistent_runs = 0;
   double low = 0;
   double high = 0;
 };

@@ -54,7 +54,7 @@ std::string when(const ResolvedRun& run, const DeviceHealth& health) {
   return (ran ? " after " : " before ") + clean_text(health.case_id);
 }
 
-// "not_back: 12 MiB are missing" -> "not_back", "12 MiB are missing"
+// "memory_missing: 12 MiB are missing" -> "memory_missing", "12 MiB are missing"
 std::pair<std::string, std::string> drain_words(const std::string& evidence) {
   const std::size_t colon = evidence.find(": ");
   if (colon == evidence.npos) return {evidence, evidence};
@@ -69,9 +69,9 @@ Finding finding_of(const ResolvedRun& run, const DeviceHealth& health) {
   finding.is_lost = health.what == HealthFact::kLost || reason == to_string(HealthFact::kLost);
   if (finding.is_lost) {
     finding.why = "it was lost" + when(run, health);
-  } else if (health.what == HealthFact::kL1Fail) {
+  } else if (health.what == HealthFact::kProbeFailed) {
     finding.why = "its health probe failed" + when(run, health);
-  } else if (reason == to_string(HealthFact::kNotBack)) {
+  } else if (reason == to_string(HealthFact::kMemoryMissing)) {
     finding.why = "its memory was not released" + when(run, health);
   } else {
     finding.why = clean_text(words);
@@ -84,8 +84,8 @@ Finding finding_of(const ResolvedRun& run, const DeviceHealth& health) {
 std::map<std::string, Finding> findings_of_health(const ResolvedRun& run) {
   std::map<std::string, Finding> found;
   for (const DeviceHealth& health : run.health) {
-    if (health.what == HealthFact::kL1Pass) found.erase(health.device);
-    if (health.what == HealthFact::kL1Fail || health.what == HealthFact::kLost ||
+    if (health.what == HealthFact::kProbePassed) found.erase(health.device);
+    if (health.what == HealthFact::kProbeFailed || health.what == HealthFact::kLost ||
         health.what == HealthFact::kDrained)
       found.try_emplace(health.device, finding_of(run, health));
   }
@@ -213,7 +213,7 @@ Findings findings_of(const ResolvedRun& run, const Rows& rows) {
   std::map<std::string, Finding> suspect;
   add_logged(run, suspect);
   for (const DeviceShare& share : run.device_shares) {
-    if (share.stands_out) suspect.try_emplace(share.device, Finding{.device = share.device});
+    if (share.is_outlier) suspect.try_emplace(share.device, Finding{.device = share.device});
   }
   for (const DeviceDoubtText& doubt : run.device_doubts) {
     const auto found = suspect.find(doubt.device);

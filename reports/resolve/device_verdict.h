@@ -1,7 +1,7 @@
 // What a run shows about its devices: the first line of console, page and summary.
 //
 // A device is unhealthy by the first of these:
-//   its health probe failed         HealthFact::kL1Fail
+//   its health probe failed         HealthFact::kProbeFailed
 //   it was lost                     HealthFact::kLost, or a case that had it alone ended as device_lost
 //   it was drained otherwise        HealthFact::kDrained: memory did not come back, a process does not end
 //   cases fail there beyond chance  --each-device (devices.h)

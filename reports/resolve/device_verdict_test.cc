@@ -81,7 +81,7 @@ DeviceVerdict verdict_of(const MachineRun& run) { return verdict_of(run.resolved
 MachineRun moved() {
   MachineRun run({"s/a", "s/b", "s/c", "s/d"});
   run.attempt("s/a", 2, kFail).suspect("s/a", 2);
-  run.health(2, HealthFact::kL1Fail, "s/a", "compare: word 4: expected 5, got 6");
+  run.health(2, HealthFact::kProbeFailed, "s/a", "compare: word 4: expected 5, got 6");
   run.health(2, HealthFact::kDrained, "s/a", "health_failed: compare: word 4: expected 5, got 6");
   run.attempt("s/a", 3, kPass).end("s/a", kPass, {Mark::kDeviceSuspect});
   return run.attempt("s/b", 0, kPass).end("s/b", kPass).attempt("s/c", 1, kPass).end("s/c", kPass);
@@ -125,7 +125,7 @@ TEST(DeviceVerdict, NamesLostDevice) {
 
 TEST(DeviceVerdict, ReportsFailedProbeBeforeCase) {
   MachineRun run({"s/a"});
-  run.health(0, HealthFact::kL1Fail, "s/a", "hung").attempt("s/a", 1, kPass).end("s/a", kPass);
+  run.health(0, HealthFact::kProbeFailed, "s/a", "hung").attempt("s/a", 1, kPass).end("s/a", kPass);
   EXPECT_EQ(
       verdict_of(run).sentence,
       "GPU cuda-sim:0 is unhealthy: its health probe failed before s/a. The code passed on cuda-sim:1.");
@@ -135,7 +135,7 @@ TEST(DeviceVerdict, ReportsFailedProbeBeforeCase) {
 TEST(DeviceVerdict, NamesDeviceWithKernelLogError) {
   MachineRun run({"s/a"});
   run.attempt("s/a", 1, kPass).health(1, HealthFact::kKernelLog, "s/a", "xid:48: NVRM: Xid 48");
-  run.health(1, HealthFact::kL1Pass, "s/a", "").end("s/a", kPass);
+  run.health(1, HealthFact::kProbePassed, "s/a", "").end("s/a", kPass);
   const DeviceVerdict verdict = verdict_of(run);
   EXPECT_EQ(verdict.sentence,
             "GPU cuda-sim:1 is suspect: the kernel logged an error of it at s/a. No case passed on another "
@@ -148,13 +148,13 @@ TEST(DeviceVerdict, NamesDeviceWithKernelLogError) {
 TEST(DeviceVerdict, PassedProbeAfterResetClearsLoss) {
   MachineRun run({"s/a"});
   run.attempt("s/a", 1, kFail).health(1, HealthFact::kLost, "s/a", "wedged");
-  run.health(1, HealthFact::kReset, "s/a", "reset").health(1, HealthFact::kL1Pass, "s/a", "");
+  run.health(1, HealthFact::kReset, "s/a", "reset").health(1, HealthFact::kProbePassed, "s/a", "");
   EXPECT_FALSE(run.attempt("s/a", 1, kPass).end("s/a", kPass).resolved().device_verdict);
 }
 
 TEST(DeviceVerdict, NamesSeveralBadDevices) {
   MachineRun run({"s/a"});
-  run.health(0, HealthFact::kL1Fail, "s/a", "hung").health(2, HealthFact::kLost, "s/a", "gone");
+  run.health(0, HealthFact::kProbeFailed, "s/a", "hung").health(2, HealthFact::kLost, "s/a", "gone");
   EXPECT_EQ(verdict_of(run.attempt("s/a", 1, kPass).end("s/a", kPass)).sentence,
             "2 GPUs are unhealthy: cuda-sim:0 (its health probe failed before s/a), cuda-sim:2 (it was lost "
             "before s/a). "
@@ -202,7 +202,7 @@ TEST(DeviceVerdict, EachDeviceReportsFailureEverywhereAsCode) {
 // The first case finds the device unhealthy; the other one is not run there, and passes on the others.
 TEST(DeviceVerdict, CountsCasesNotRunOnUnhealthyDevice) {
   MachineRun run({"s/a", "s/b", "s/c"}, true);
-  run.attempt("s/a", 2, kFail).suspect("s/a", 2).health(2, HealthFact::kL1Fail, "s/a", "hung");
+  run.attempt("s/a", 2, kFail).suspect("s/a", 2).health(2, HealthFact::kProbeFailed, "s/a", "hung");
   for (const char* id : {"s/a", "s/b", "s/c"}) {
     for (const int on : {0, 1, 3}) run.attempt(id, on, kPass);
   }
@@ -217,10 +217,10 @@ TEST(DeviceVerdict, CountsCasesNotRunOnUnhealthyDevice) {
   EXPECT_THAT(resolved.cases[0].not_tried, IsEmpty());
 }
 
-// Found by --prove-devices: no attempt failed, and the run is not good.
+// Found by --probe-devices: no attempt failed, and the run is not good.
 TEST(DeviceVerdict, UnusedUnhealthyDeviceFailsRun) {
   MachineRun run({"s/a"}, true);
-  run.health(2, HealthFact::kL1Fail, "s/a", "hung");
+  run.health(2, HealthFact::kProbeFailed, "s/a", "hung");
   for (const int on : {0, 1, 3}) run.attempt("s/a", on, kPass);
   const ResolvedRun resolved = run.end("s/a", kPass).resolved();
   EXPECT_EQ(resolved.exit_code, 75);
@@ -230,7 +230,7 @@ TEST(DeviceVerdict, UnusedUnhealthyDeviceFailsRun) {
 
 TEST(DeviceVerdict, CountsCasesWithoutRemainingDevice) {
   MachineRun run({"s/a", "s/b", "s/c"});
-  run.attempt("s/a", 0, kFail).suspect("s/a", 0).health(0, HealthFact::kL1Fail, "s/a", "hung");
+  run.attempt("s/a", 0, kFail).suspect("s/a", 0).health(0, HealthFact::kProbeFailed, "s/a", "hung");
   run.end("s/a", kUnhealthy).end("s/b", kUnhealthy).end("s/c", kUnhealthy);
   const DeviceVerdict verdict = verdict_of(run);
   EXPECT_EQ(
@@ -275,10 +275,10 @@ TEST(DeviceVerdict, IsEmptyForSingleFailure) {
 TEST(DeviceVerdict, NamesHostInMergedRun) {
   RunPlanned plan = plan_of({planned("s/a")});
   plan.devices = {{"gpu7/cuda:GPU-1", "cuda", "H100"}};
-  const ResolvedRun resolved = resolved_of(
-      {plan,
-       DeviceHealth{
-           .device = "gpu7/cuda:GPU-1", .what = HealthFact::kL1Fail, .case_id = "", .evidence = "hung"}});
+  const ResolvedRun resolved = resolved_of({plan, DeviceHealth{.device = "gpu7/cuda:GPU-1",
+                                                               .what = HealthFact::kProbeFailed,
+                                                               .case_id = "",
+                                                               .evidence = "hung"}});
   const DeviceVerdict verdict = verdict_of(resolved);
   EXPECT_EQ(verdict.advice, "Drain the node gpu7, then test the device:");
   EXPECT_EQ(verdict.command, "proctor accept --devices cuda:GPU-1");

@@ -136,7 +136,7 @@ std::vector<DeviceShare> device_shares(const ResolvedRun& run) {
     const DeviceTally& tally = found->second;
     DeviceShare share{.device = device.id, .bad = tally.bad, .all = tally.all, .bad_cases = tally.bad_cases};
     share.p = tally.bad_cases == 0 ? 1 : chance_of_so_many(tally.bad_cases, tally.cases, bad, all);
-    share.stands_out = share.p < bound;
+    share.is_outlier = share.p < bound;
     shares.push_back(std::move(share));
   }
   return shares;
@@ -152,7 +152,7 @@ std::vector<DeviceDoubtText> device_doubts(const std::vector<DeviceShare>& share
   }
   for (const DeviceShare& share : shares) {
     const std::string device = clean_text(share.device);
-    if (share.stands_out) {
+    if (share.is_outlier) {
       doubts.push_back({fmt::format("{} of {} attempts failed on {}, {} of {} elsewhere (p = {:.1g}).",
                                     thousands(share.bad), thousands(share.all), device,
                                     thousands(bad - share.bad), thousands(all - share.all), share.p),

@@ -205,7 +205,7 @@ TEST(DeviceShares, RetriesCountAsOneFailure) {
   plan.devices = {device("a"), device("b")};
   events.insert(events.begin(), plan);
   for (const DeviceShare& share : resolved_of(events).device_shares)
-    EXPECT_FALSE(share.stands_out) << share.device;
+    EXPECT_FALSE(share.is_outlier) << share.device;
   EXPECT_THAT(resolved_of(events).device_doubts, IsEmpty());
 }
 

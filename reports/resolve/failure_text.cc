@@ -305,7 +305,7 @@ std::string verdict_text(const ResolvedRun& run, const ResolvedCase& test, const
   const Outcome outcome = verdict.outcome;
   const ReasonMeaning* meaning = meaning_of_reason(verdict);
   const auto is = [&](Reason reason) { return meaning != nullptr && meaning->reason == reason; };
-  if ((outcome == Outcome::kFail && !is(Reason::kLeaky)) || is(Reason::kAfterEnd)) {
+  if ((outcome == Outcome::kFail && !is(Reason::kLeaky)) || is(Reason::kShutdown)) {
     if (const std::string own = end != nullptr ? failure_text(*end) : ""; !own.empty()) return own;
     if (verdict.reason.empty()) return "failed without a message";
   }
@@ -315,7 +315,7 @@ std::string verdict_text(const ResolvedRun& run, const ResolvedCase& test, const
   if (is(Reason::kInterrupted)) return interrupted_text(run, !test.attempts.empty(), end);
   if (meaning != nullptr && !meaning->words.empty())
     return reason_text(*meaning, verdict, !test.attempts.empty(), end);
-  if (is(Reason::kAfterEnd)) return "failed: " + verdict.reason.text();
+  if (is(Reason::kShutdown)) return "failed: " + verdict.reason.text();
   if (outcome == Outcome::kTimeout) {
     return fmt::format("still running after {}, its time limit",
                        human_duration(Milliseconds(test.planned.timeout_ms)));
@@ -339,7 +339,7 @@ std::string describe(const ResolvedRun& run, const ResolvedCase& test, const Ver
   const auto waits = std::find_if(failures.begin(), failures.end(), is_wait);
   if (midway && end != nullptr && !end->ranks.empty() && waits != failures.begin()) {
     text += "; " + std::prev(waits)->message;  // which rank it was
-  } else if (midway && verdict.reason != Reason::kAfterEnd && end != nullptr && !end->last_step.empty()) {
+  } else if (midway && verdict.reason != Reason::kShutdown && end != nullptr && !end->last_step.empty()) {
     text += fmt::format("; last step \"{}\"", end->last_step);
   }
   for (auto wait = waits; midway && wait != failures.end(); ++wait) text += "; " + wait->message;
@@ -364,11 +364,11 @@ std::string leak_text(const Termination& termination) {
   for (const LeakedProcess& leaked : termination.leaked_processes)
     text +=
         fmt::format("{}process {} ({})", text.empty() ? "" : ", ", leaked.pid, clean_text(leaked.command));
-  const std::size_t cases = termination.left_by.size();
+  const std::size_t cases = termination.leaked_by.size();
   if (cases == 0) return text;
   text += fmt::format("; by one of the {} cases of its process: ", cases);
   for (std::size_t i = 0; i < std::min(cases, kMaxSuspects); ++i)
-    text += (i == 0 ? "" : ", ") + clean_text(termination.left_by[i]);
+    text += (i == 0 ? "" : ", ") + clean_text(termination.leaked_by[i]);
   return cases > kMaxSuspects ? text + ", …" : text;
 }
 

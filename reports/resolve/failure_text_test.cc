@@ -48,11 +48,11 @@ TEST(Headline, DescribesEachOutcome) {
   EXPECT_EQ(of(Outcome::kError, "spawn:ENOENT"), "could not be started: ENOENT");
   EXPECT_EQ(of(Outcome::kError, "spawn:ENOEXEC"),
             "could not be started: it is neither ELF for this machine nor a script with `#!`");
-  EXPECT_EQ(of(Outcome::kNotrun, "budget"),
+  EXPECT_EQ(of(Outcome::kNotrun, "run_limit"),
             "not run to its end before --deadline, or before the journal was full");
   EXPECT_THAT(of(Outcome::kXfail, "signal:11"), testing::EndsWith(": signal:11"));
   EXPECT_THAT(of(Outcome::kSkip, "not_ready"), testing::EndsWith(": not_ready"));
-  EXPECT_THAT(of(Outcome::kXpass, "after_end"), HasSubstr("passed although"));
+  EXPECT_THAT(of(Outcome::kXpass, "shutdown"), HasSubstr("passed although"));
   AttemptEnded failed = ended("s/a", {Outcome::kFail, ""});
   failed.failures = {{}, {"M-1", "Expected equality:\n  1\n  2", "", 0, "", "", ""}};
   EXPECT_EQ(headline_of(failed), "Expected equality: 1 2");
@@ -89,9 +89,9 @@ TEST(Leak, NamesLeakedProcessesAndPossibleCases) {
   EXPECT_EQ(
       headline_of(leaky),
       "passed, but it left something behind, and leaks = \"fail\": process 7 (sleep 600), process 8 (x)");
-  leaky.termination.left_by = {"s/a", "s/b"};
+  leaky.termination.leaked_by = {"s/a", "s/b"};
   EXPECT_THAT(leak_text(leaky.termination), HasSubstr("; by one of the 2 cases of its process: s/a, s/b"));
-  leaky.termination.left_by.resize(11, "s/c");
+  leaky.termination.leaked_by.resize(11, "s/c");
   EXPECT_THAT(leak_text(leaky.termination), HasSubstr("11 cases of its process: s/a, s/b, s/c, s/c"));
   EXPECT_THAT(leak_text(leaky.termination), ::testing::EndsWith(", …"));
   leaky.termination.signal_sent = 15;

@@ -80,14 +80,14 @@ std::string verdict_text(const ResolvedRun& run, int shell_code) {
 }
 
 std::string_view counted_as(const ResolvedCase& test) {
-  switch (test.standing) {
-    case Standing::kPassing:
+  switch (test.result_class) {
+    case ResultClass::kPassing:
       return test.flaky ? "flaky" : "passed";
-    case Standing::kFailing:
+    case ResultClass::kFailing:
       return "failed";
-    case Standing::kExpected:
+    case ResultClass::kExpected:
       return "known";
-    case Standing::kUnrun:
+    case ResultClass::kNotrun:
       break;
   }
   return test.verdict.outcome == Outcome::kSkip ? "skipped" : "notrun";

@@ -223,7 +223,7 @@ std::vector<std::string> variables_of(const ResolvedRun& run, const std::vector<
   for (const std::string& id : case_ids.empty() ? all_ids(run) : case_ids) {
     if (const ResolvedCase* test = run.find(id)) add_hierarchy(*test, environment);
   }
-  for (const NarrowingVariable& variable : plan.narrowed.variables) {
+  for (const NarrowingVariable& variable : plan.restrictions.variables) {
     const bool is_wanted = suites.empty() || suites.contains(variable.suite);
     if (is_wanted && variable.by == "caller") add_variable(variable.name, variable.value, environment);
   }

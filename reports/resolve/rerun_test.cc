@@ -156,10 +156,10 @@ TEST(RerunCommand, KeepsEnvironmentOfCaller) {
   plan.cases[0].suite = "s";
   plan.command_line = {"proctor", "run"};
   plan.stack.emplace_back("xpu.caller_mask", "1");
-  plan.narrowed = Narrowed{{},
-                           {{"s", "xpu", "GTEST_FILTER", "A*", "caller", ""},
-                            {"s", "xpu", "OF_SUITE", "1", "suite", ""},
-                            {"other", "xpu", "PYTEST_ADDOPTS", "-x", "caller", ""}}};
+  plan.restrictions = Narrowed{{},
+                               {{"s", "xpu", "GTEST_FILTER", "A*", "caller", ""},
+                                {"s", "xpu", "OF_SUITE", "1", "suite", ""},
+                                {"other", "xpu", "PYTEST_ADDOPTS", "-x", "caller", ""}}};
   const ResolvedRun run = resolved_of({plan});
   EXPECT_THAT(rerun_of(run, {"s/a"}).environment, ElementsAre("ZE_AFFINITY_MASK=1", "GTEST_FILTER=A*"));
   EXPECT_THAT(rerun_of(run, {}).environment,
@@ -214,7 +214,7 @@ TEST(RerunCommand, OmitsConsoleOptions) {
 TEST(RerunCommand, KeepsNonUtf8Arguments) {
   RunPlanned plan = plan_of({planned("s/a")});
   plan.command_line = {"proctor", "run", "--env", "A=\xff'\\ \x01", "--", "caf\xc3\xa9", "\x1b[31mred"};
-  plan.narrowed =
+  plan.restrictions =
       Narrowed{.options = {}, .variables = {{.name = "GTEST_FILTER", .value = "\xe9*", .by = "caller"}}};
   const auto event = parse_json_line(to_json_line(plan));
   ASSERT_TRUE(event && *event);

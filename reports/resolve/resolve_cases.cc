@@ -53,7 +53,7 @@ Marks marks_of(const ResolvedCase& test) {
   for (const Attempt& attempt : test.attempts) {
     if (attempt.end) all.insert(all.end(), attempt.end->marks.begin(), attempt.end->marks.end());
   }
-  std::erase(all, Mark::kUnproven);  // only a mark of attempts
+  std::erase(all, Mark::kUnconfirmed);  // only a mark of attempts
   std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
@@ -142,9 +142,9 @@ std::unique_ptr<Culprit> culprit_of(const RunPlanned& plan, const ResolvedCase& 
 }
 
 const KnownFailureEntry* known_failure_of(const RunPlanned& plan, const ResolvedCase& test) {
-  if (!test.end || test.end->known_failure_at.empty() || !plan.known_failures) return nullptr;
+  if (!test.end || test.end->known_failure_location.empty() || !plan.known_failures) return nullptr;
   const auto& entries = plan.known_failures->entries;
-  const auto found = std::ranges::find(entries, test.end->known_failure_at, &KnownFailureEntry::at);
+  const auto found = std::ranges::find(entries, test.end->known_failure_location, &KnownFailureEntry::at);
   return found == entries.end() ? nullptr : &*found;
 }
 
@@ -163,7 +163,7 @@ void clear_headlines(ResolvedCase& test) {
 void resolve_case(const ResolvedRun& run, ResolvedCase& test) {
   test.marks = marks_of(test);
   test.verdict = verdict_of_case(run, test);
-  test.standing = meaning_of(test.verdict, test.planned.kind).standing;
+  test.result_class = meaning_of(test.verdict, test.planned.kind).result_class;
   test.bad = is_bad(test.verdict.outcome, test.planned.kind);
   test.moved = !test.bad && has_mark(test.marks, Mark::kDeviceSuspect);
   test.flaky = !test.bad && has_mark(test.marks, Mark::kFlaky);
@@ -250,7 +250,7 @@ std::vector<KnownFailureUse> known_failures_of(const ResolvedRun& run) {
   if (!run.plan.known_failures) return uses;
   std::map<std::string_view, int> hits;
   for (const ResolvedCase& test : run.cases) {
-    if (test.end && test.verdict.outcome == Outcome::kXfail) ++hits[test.end->known_failure_at];
+    if (test.end && test.verdict.outcome == Outcome::kXfail) ++hits[test.end->known_failure_location];
   }
   for (const KnownFailureEntry& entry : run.plan.known_failures->entries)
     uses.push_back({.entry = &entry, .hits = hits[entry.at], .days_left = days_left(run.plan, entry)});

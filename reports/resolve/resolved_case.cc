@@ -39,7 +39,7 @@ bool is_suspect(const Attempt& attempt) {
 }
 
 bool is_unproven(const Attempt& attempt) {
-  return attempt.end && has_mark(attempt.end->marks, Mark::kUnproven);
+  return attempt.end && has_mark(attempt.end->marks, Mark::kUnconfirmed);
 }
 
 bool counts(const Attempt& attempt) { return !is_suspect(attempt) && !is_unproven(attempt); }

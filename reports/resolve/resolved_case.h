@@ -156,7 +156,7 @@ struct ResolvedCase {
   std::uint32_t cause = kNoCause;  // in ResolvedRun::causes
 
   Verdict verdict{};
-  Standing standing = Standing::kUnrun;
+  ResultClass result_class = ResultClass::kNotrun;
   Marks marks{};                  // of its end and its attempts: sorted, each once
   bool bad = false;               // its verdict is, for a case of its kind
   bool flaky = false;             // failed and then passed, with the mark `flaky`

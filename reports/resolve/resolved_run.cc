@@ -67,9 +67,9 @@ std::vector<std::string> cases_left_by(const ResolvedRun& run) {
 }
 
 std::string no_device_text(const RunPlanned& plan) {
-  const std::string& backend = plan.no_device_for;
+  const std::string& backend = plan.missing_backend;
   if (backend.empty()) return {};
-  const std::string& variable = plan.no_device_by;
+  const std::string& variable = plan.hidden_by;
   if (variable.empty()) {
     return "no " + backend +
            " device was found here; next: `proctor doctor`, or simulate devices with --sim " +

@@ -75,7 +75,7 @@ struct DeviceShare {
   int bad = 0;  // attempts that failed there
   int all = 0;  // attempts there that passed or failed
   int bad_cases = 0;
-  bool stands_out = false;  // more cases failed there than chance explains
+  bool is_outlier = false;  // more cases failed there than chance explains
   double p = 1;             // the probability that it is chance
 };
 
@@ -204,7 +204,7 @@ struct ResolvedRun {
 // Returns the ids of the cases that the run left, in the planned order.
 std::vector<std::string> cases_left_by(const ResolvedRun& run);
 
-// Why no case of RunPlanned::no_device_for could run, and what to do next, without a full stop; "" where none of it is
+// Why no case of RunPlanned::missing_backend could run, and what to do next, without a full stop; "" where none of it is
 // missing.
 std::string no_device_text(const RunPlanned& plan);
 

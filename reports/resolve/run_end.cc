@@ -18,7 +18,7 @@ namespace {
 
 bool unkillable(const ResolvedCase& test) {
   return std::ranges::any_of(test.attempts, [](const Attempt& attempt) {
-    return attempt.end && attempt.end->termination.unreapable;
+    return attempt.end && attempt.end->termination.unkillable;
   });
 }
 
@@ -46,7 +46,7 @@ bool is_skip(const ResolvedCase& test) {
 // By the test itself. What Proctor skips states its need, and has rules of its own.
 bool is_own_skip(const ResolvedCase& test) {
   constexpr Reason kOfProctor[] = {Reason::kNeeds,  Reason::kNoDevice,     Reason::kNoDriver,
-                                   Reason::kHidden, Reason::kDriverTooOld, Reason::kWrittenOff};
+                                   Reason::kHidden, Reason::kDriverTooOld, Reason::kConfig};
   const auto is_reason = [&](Reason reason) { return test.verdict.reason == reason; };
   return is_skip(test) && std::ranges::none_of(kOfProctor, is_reason);
 }
@@ -68,14 +68,14 @@ bool has_devices(const RunPlanned& plan, const PlannedSuite& suite) {
 
 std::string open_skips_of(const ResolvedRun& run, const PlannedSuite& suite) {
   const SuiteSkips skips = skips_of(run, suite);
-  if (skips.skipped == 0 || suite.devices_declined || suite.kind == kOurKind) return {};
+  if (skips.skipped == 0 || suite.devices_disabled || suite.kind == kOurKind) return {};
   if (has_devices(run.plan, suite) && skips.skipped == skips.cases)
     return fmt::format(
         "suite `{}` uses devices, and {} ({}). To run without the suite, add --exclude '{}/*'", suite.name,
         skips.cases == 1 ? "its only case was skipped"
                          : fmt::format("all of its {} were skipped", count_text(skips.cases, "case")),
         skips.why, suite.name);
-  if (suite.devices > 0 || run.plan.vendors_here.empty()) return {};
+  if (suite.devices > 0 || run.plan.backends_present.empty()) return {};
   return fmt::format(
       "suite `{}` skipped {} and got no device, although this machine has some. Add --gpus 1, or "
       "--gpus 0 if it needs none",
@@ -103,7 +103,7 @@ FlakyCases flaky_cases(const ResolvedRun& run) {
   FlakyCases flaky;
   for (const ResolvedCase& test : run.cases) flaky.count += test.flaky ? 1 : 0;
   const int executed = run.summary.executed();
-  const int most = run.plan.flaky_passes ? most_flaky(executed, run.plan.flaky_budget) : 0;
+  const int most = run.plan.flaky_passes ? most_flaky(executed, run.plan.max_flaky_percent) : 0;
   flaky.allowed = flaky.count <= most;
   const int least = (flaky.count * 100 + executed - 1) / std::max(executed, 1);
   flaky.option = fmt::format("--flaky pass:{}%", flaky.count == 1 ? 1 : std::min(least, 100));
@@ -113,7 +113,7 @@ FlakyCases flaky_cases(const ResolvedRun& run) {
 int least_executed(const ResolvedRun& run) {
   const RunPlanned& plan = run.plan;
   const bool empty_shard = plan.shard && run.cases.empty();
-  const bool may_be_none = empty_shard || (plan.rules.allow_no_device && !plan.no_device_for.empty());
+  const bool may_be_none = empty_shard || (plan.rules.allow_no_device && !plan.missing_backend.empty());
   return may_be_none ? plan.rules.min_executed : std::max(plan.rules.min_executed, 1);
 }
 
@@ -131,7 +131,7 @@ std::vector<std::string> open_skips(const ResolvedRun& run) {
 int exit_code_so_far(const ResolvedRun& run) {
   bool failed = !run.flaky_cases.allowed || run.warned_of(WarningCode::kPartRefused);
   bool machine = run.warned_of_machine();
-  bool incomplete = (!run.plan.no_device_for.empty() && !run.plan.rules.allow_no_device) ||
+  bool incomplete = (!run.plan.missing_backend.empty() && !run.plan.rules.allow_no_device) ||
                     run.warned_of(WarningCode::kPartIncomplete) || !run.open_skips.empty();
   for (const ResolvedCase& test : run.cases) {
     const RunVerdict verdict = verdict_by(run.plan, test);
@@ -178,7 +178,7 @@ const AttemptEnded* end_of(const ResolvedRun& run) {
 ExecEnd own_end(const ResolvedRun& run, const AttemptEnded& end) {
   if (end.exit_code) {
     if (*end.exit_code != 0) return {.code = *end.exit_code, .signal = 0};
-    if (run.warned_of(WarningCode::kOutputNotPassed)) return {.code = kExecInternal, .signal = 0};
+    if (run.warned_of(WarningCode::kOutputNotWritten)) return {.code = kExecInternal, .signal = 0};
     return {.code = run.warned_of_machine() ? kExitMachine : 0, .signal = 0};
   }
   if (run.stop_signal != 0 && (end.termination.forced || !end.exit_signal))
@@ -200,7 +200,7 @@ ExecEnd exec_end(const ResolvedRun& run) {
     const bool started = !run.cases.empty() && !run.cases.front().attempts.empty();
     return {.code = started ? kExecInternal : kExitMachine, .signal = 0};
   }
-  if (end->termination.unreapable) return {.code = kExitMachine, .signal = 0};
+  if (end->termination.unkillable) return {.code = kExitMachine, .signal = 0};
   const ReasonMeaning* why = meaning_of_reason(end->verdict);
   if (why != nullptr && why->exec != 0) return {.code = why->exec, .signal = 0};
   switch (meaning_of(end->verdict).exec) {
@@ -218,7 +218,7 @@ ExecEnd exec_end(const ResolvedRun& run) {
 }
 
 bool is_own_end(const AttemptEnded* end) {
-  if (!end || end->termination.unreapable || end->verdict.reason == Reason::kNotReady) return false;
+  if (!end || end->termination.unkillable || end->verdict.reason == Reason::kNotReady) return false;
   const Outcome outcome = end->verdict.outcome;
   return outcome == Outcome::kPass || outcome == Outcome::kFail || outcome == Outcome::kSkip;
 }
@@ -274,7 +274,7 @@ constexpr std::array kProblemWarnings = {
     ProblemWarning{WarningCode::kMaskMismatch, "mask_mismatch", "Other devices than those leased"},
     ProblemWarning{WarningCode::kPartRefused, "part_refused", "A part was refused"},
     ProblemWarning{WarningCode::kPartIncomplete, "part_incomplete", "A part is incomplete"},
-    ProblemWarning{WarningCode::kReportLost, "report_lost", "A report is missing"},
+    ProblemWarning{WarningCode::kReportNotWritten, "report_not_written", "A report is missing"},
     ProblemWarning{WarningCode::kJournalChanged, "journal_changed", "The journal was changed"},
 };
 

@@ -6,7 +6,7 @@
 //       than the policy allows (a budget above 0 % allows at least one)
 //   75  a case that was bad on one device only (device_suspect), or that a device could not run (--each-device), any
 //       other error, device_lost,
-//       notrun(device_lost), notrun(device_unhealthy), notrun(breaker), a process that could not be killed,
+//       notrun(device_lost), notrun(device_unhealthy), notrun(machine_failures), a process that could not be killed,
 //       devices that cannot be reached, a driver stack that changed, a report that could not be written, devices that
 //       the command line asked for and the machine lacks
 //   3   any other notrun, nothing executed, no device of a kind that a suite needs, skips that leave open whether the tests

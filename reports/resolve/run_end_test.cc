@@ -44,15 +44,15 @@ constexpr Ending kEndings[] = {
     {Outcome::kXpass, "", "proctor", 'r', true},
     {Outcome::kXpass, "", "pytest", 'g', true},
     {Outcome::kNotrun, "interrupted", "proctor", 'i', false},
-    {Outcome::kNotrun, "budget", "proctor", 'i', false},
+    {Outcome::kNotrun, "run_limit", "proctor", 'i', false},
     {Outcome::kNotrun, "device_lost", "proctor", 'm', false},
     {Outcome::kNotrun, "device_unhealthy", "proctor", 'm', false},
-    {Outcome::kNotrun, "breaker", "proctor", 'm', false},
+    {Outcome::kNotrun, "machine_failures", "proctor", 'm', false},
 };
 
 // Circumstances of the run that decide too.
 struct Circumstances {
-  bool strict, warn, unreapable, no_device;
+  bool strict, warn, unkillable, no_device;
   int min_executed;
 };
 
@@ -67,7 +67,7 @@ int oracle(const std::vector<Ending>& endings, const Circumstances& run) {
   }
   const auto any = [&colours](char colour) { return colours.find(colour) != std::string::npos; };
   if (any('r')) return 1;
-  if (any('m') || (run.unreapable && !endings.empty())) return 75;
+  if (any('m') || (run.unkillable && !endings.empty())) return 75;
   const bool enough = executed >= 1 && executed >= run.min_executed;
   return any('i') || !enough || run.no_device ? 3 : 0;
 }
@@ -80,7 +80,7 @@ ResolvedRun model_with(const std::vector<Ending>& endings, const Circumstances& 
     const std::string id = "s/" + std::to_string(i);
     cases.push_back(planned(id, endings[i].kind));
     AttemptEnded end = ended(id, {endings[i].outcome, reason_in_words(endings[i].reason)});
-    end.termination.unreapable = run.unreapable && i == 0;
+    end.termination.unkillable = run.unkillable && i == 0;
     if (run.warn && i == 0) end.marks = {Mark::kWarn};
     events.push_back(end);
     events.push_back(concluded(id, end.verdict));
@@ -88,7 +88,7 @@ ResolvedRun model_with(const std::vector<Ending>& endings, const Circumstances& 
   RunPlanned plan = plan_of(std::move(cases));
   plan.rules.strict = run.strict;
   plan.rules.min_executed = run.min_executed;
-  plan.no_device_for = run.no_device ? "cuda" : "";
+  plan.missing_backend = run.no_device ? "cuda" : "";
   events[0] = std::move(plan);
   events.emplace_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
   events.insert(events.end(), more.begin(), more.end());
@@ -99,7 +99,7 @@ TEST(ExitCode, AllowNoDeviceAcceptsMissingDevice) {
   for (const bool allowed : {false, true}) {
     for (const int min_executed : {0, 1}) {
       RunPlanned plan = plan_of({planned("s/a")});
-      plan.no_device_for = "cuda";
+      plan.missing_backend = "cuda";
       plan.rules.allow_no_device = allowed;
       plan.rules.min_executed = min_executed;
       const ResolvedRun run =
@@ -164,7 +164,7 @@ TEST(ExitCode, SkipsWithoutADeviceAreIncomplete) {
   const Verdict pass{Outcome::kPass, {}};
   const Verdict skip{Outcome::kSkip, {Reason::kFramework, "no CUDA"}};
   const Verdict disabled{Outcome::kSkip, Reason::kDisabled};
-  const Verdict off{Outcome::kSkip, {Reason::kWrittenOff, "waits (jane, until 2027-03-01)"}};
+  const Verdict off{Outcome::kSkip, {Reason::kConfig, "waits (jane, until 2027-03-01)"}};
   for (const SkipRow& row : {
            SkipRow{"no device although there is one", {"cuda"}, 0, false, {pass, skip}, "pytest", "", true},
            SkipRow{"somebody wrote none", {"cuda"}, 0, true, {pass, skip}},
@@ -174,8 +174,7 @@ TEST(ExitCode, SkipsWithoutADeviceAreIncomplete) {
            SkipRow{"some skipped with a device", {"cuda"}, 1, false, {pass, skip}},
            SkipRow{"all skipped with a device", {"cuda"}, 1, false, {skip, skip}, "pytest", "", true},
            SkipRow{"written off, no device", {"cuda"}, 0, false, {pass, off}},
-           SkipRow{
-               "a written-off skip is forbidden", {}, 0, false, {pass, off}, "pytest", "written_off:*", true},
+           SkipRow{"a written-off skip is forbidden", {}, 0, false, {pass, off}, "pytest", "config:*", true},
            SkipRow{"Proctor's own state their needs", {"cuda"}, 1, false, {skip, skip}, "proctor"},
            SkipRow{"every skip is forbidden", {}, 0, false, {pass, skip}, "pytest", "*", true},
            SkipRow{"this skip is forbidden", {}, 0, false, {pass, skip}, "pytest", "*CUDA", true},
@@ -188,8 +187,8 @@ TEST(ExitCode, SkipsWithoutADeviceAreIncomplete) {
                                 .backend = plan.cases[0].backend,
                                 .kind = row.kind,
                                 .devices = row.devices,
-                                .devices_declined = row.declined}};
-    plan.vendors_here = row.vendors;
+                                .devices_disabled = row.declined}};
+    plan.backends_present = row.vendors;
     plan.rules.fail_on_skip = row.fail_on_skip;
     if (row.devices > 0) plan.devices = {PlannedDevice{"cuda:0", "cuda", "card"}};
     const ResolvedRun run = resolved_of(
@@ -233,7 +232,7 @@ ResolvedRun run_with_marks(std::size_t flaky, std::size_t of, bool passes, int b
   }
   RunPlanned plan = plan_of(cases);
   plan.flaky_passes = passes;
-  plan.flaky_budget = budget;
+  plan.max_flaky_percent = budget;
   events.front() = plan;
   events.emplace_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
   return resolved_of(events);
@@ -344,7 +343,7 @@ const std::vector<Row> kRows = {
     {"ended well before it was ready", {Outcome::kFail, Reason::kNotReady}, 0, {}, 0, false, 1, 0},
     {"not ready in time", {Outcome::kTimeout, Reason::kNotReady}, {}, SIGTERM, 0, false, 124, 0},
     {"stall limit", {Outcome::kStall, ""}, {}, SIGKILL, 0, true, 124, 0},
-    {"--deadline", {Outcome::kNotrun, Reason::kBudget}, {}, SIGTERM, 0, false, 124, 0},
+    {"--deadline", {Outcome::kNotrun, Reason::kRunLimit}, {}, SIGTERM, 0, false, 124, 0},
     {"stopped", {Outcome::kNotrun, Reason::kInterrupted}, {}, SIGTERM, SIGTERM, false, 0, SIGTERM},
     {"stopped, and it says 9", {Outcome::kNotrun, Reason::kInterrupted}, 9, {}, SIGTERM, false, 9, 0},
     {"a server, ended as told", {Outcome::kPass, ""}, {}, SIGTERM, SIGTERM, false, 0, 0},
@@ -381,12 +380,12 @@ TEST(ExecEnd, ForcedEndIsNotOwnEnd) {
 
 TEST(ExecEnd, UnkillableCommandIsMachineError) {
   AttemptEnded end = ended(kCommand, {Outcome::kTimeout, ""});
-  end.termination.unreapable = true;
+  end.termination.unkillable = true;
   EXPECT_EQ(resolved_of({exec_plan(), started(kCommand), end}).shell_exit_code, 75);
 }
 
 TEST(ExecEnd, LostOutputIsFailure) {
-  const Warning lost{WarningCode::kOutputNotPassed, "No space left on device"};
+  const Warning lost{WarningCode::kOutputNotWritten, "No space left on device"};
   AttemptEnded end = ended(kCommand, {Outcome::kPass, ""});
   end.exit_code = 0;
   EXPECT_EQ(resolved_of({exec_plan(), started(kCommand), lost, end}).shell_exit_code, 125);

@@ -20,7 +20,7 @@ TEST(RunMemory, ResolvesSameAsCompleteJournal) {
   EXPECT_EQ(report_json(memory.resolve()), report_json(resolved_of(events)));
   EXPECT_EQ(memory.elapsed_ms(), memory.resolve().elapsed_ms);
   EXPECT_EQ(memory.was_stopped(), memory.resolve().stop.has_value());
-  events.emplace_back(Warning{WarningCode::kReportLost, "a disk was full"});
+  events.emplace_back(Warning{WarningCode::kReportNotWritten, "a disk was full"});
   memory.on(events.back());
   EXPECT_EQ(report_json(memory.resolve()), report_json(resolved_of(events)));
 }
@@ -34,9 +34,9 @@ TEST(RunMemory, LateRecordChangesExitCode) {
   EXPECT_EQ(memory.resolve().exit_code, 3) << "the run has no end";
   memory.on(RunEnded{"2026-01-31T12:00:01Z", 1000});
   EXPECT_EQ(memory.resolve().exit_code, 0);
-  memory.on(Warning{WarningCode::kReportLost, "a disk was full"});
+  memory.on(Warning{WarningCode::kReportNotWritten, "a disk was full"});
   EXPECT_EQ(memory.resolve().exit_code, 75);
-  EXPECT_EQ(memory.resolve().problems.front().name, "report_lost");
+  EXPECT_EQ(memory.resolve().problems.front().name, "report_not_written");
 }
 
 TelemetryFigure figure(const std::string& name, double value) {

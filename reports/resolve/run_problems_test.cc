@@ -44,7 +44,7 @@ TEST(RunProblems, RunProblemsFailEveryReport) {
   RunPlanned more = plan_of({planned("s/a")});
   more.rules.min_executed = 2;
   RunPlanned none = plan_of({planned("s/a")});
-  none.no_device_for = "cuda";
+  none.missing_backend = "cuda";
   RunPlanned exec = plan_of({planned("s/a", "command")});
   exec.exec = true;
   const struct {
@@ -59,7 +59,7 @@ TEST(RunProblems, RunProblemsFailEveryReport) {
       {good_run({Warning{WarningCode::kStackChanged, "kernel"}}), "stack_changed", 75},
       {good_run({Warning{WarningCode::kMaskMismatch, "another card"}}), "mask_mismatch", 75},
       {good_run({Warning{WarningCode::kJournalChanged, "line 3"}}), "journal_changed", 75},
-      {good_run({Warning{WarningCode::kReportLost, "no space"}}), "report_lost", 75},
+      {good_run({Warning{WarningCode::kReportNotWritten, "no space"}}), "report_not_written", 75},
       {good_run({Warning{WarningCode::kPartRefused, "parts/2"}}), "part_refused", 1},
       {good_run({Warning{WarningCode::kPartIncomplete, "parts/2"}}), "part_incomplete", 3},
       {good_run({}, more), "min_executed", 3},
@@ -87,7 +87,7 @@ TEST(RunProblems, NamesSkipsWithoutADevice) {
   RunPlanned plan = plan_of({planned("s/a", "pytest"), planned("s/b", "pytest")});
   plan.suites = {
       PlannedSuite{.name = plan.cases[0].suite, .backend = plan.cases[0].backend, .kind = "pytest"}};
-  plan.vendors_here = {"cuda"};
+  plan.backends_present = {"cuda"};
   const ResolvedRun run =
       resolved_of({plan, concluded("s/a", kPassed), ended("s/a", kPassed),
                    concluded("s/b", {Outcome::kSkip, {Reason::kFramework, "no CUDA"}}), RunEnded{"x", 1}});

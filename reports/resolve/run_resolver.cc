@@ -67,7 +67,7 @@ ResolvedRun RunResolver::take() {
 void RunResolver::add(const RunPlanned& plan) {
   if (run_.has_plan) {
     run_.warnings.push_back(
-        {WarningCode::kJournalSecondPlan, "the journal holds a second plan; it is ignored"});
+        {WarningCode::kJournalDuplicatePlan, "the journal holds a second plan; it is ignored"});
     return;
   }
   run_.has_plan = true;
@@ -282,13 +282,13 @@ Result<ResolvedRun> load_journal(const std::filesystem::path& path, const std::o
           fmt::format("read {}: line {}: failed to {}", path.string(), number, event.error().what),
           event.error().hint);
     } else if (!torn_at_end && ++torn_lines <= kMostTornShown) {
-      torn.push_back({WarningCode::kJournalTorn,
+      torn.push_back({WarningCode::kJournalTruncated,
                       fmt::format("journal line {} is ignored: failed to {}", number, event.error().what)});
     }
   }
   if (torn_lines > kMostTornShown)
     torn.push_back(
-        {WarningCode::kJournalTorn,
+        {WarningCode::kJournalTruncated,
          fmt::format("{} of the journal {} ignored", count_text(torn_lines - kMostTornShown, "more line"),
                      plural(torn_lines - kMostTornShown, "is", "are"))});
   if (file.bad()) return Error::system("read " + path.string(), errno);

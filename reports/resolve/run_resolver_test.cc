@@ -1,5 +1,6 @@
 #include "reports/resolve/run_resolver.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +33,7 @@ Verdict verdict_after(std::vector<Event> events, int repeat = 1, bool strict = f
 // Of a process that another case ended.
 TEST(ResolvedRun, UnprovenAttemptDoesNotCount) {
   AttemptEnded none = ended("s/a", {Outcome::kError, Reason::kNoResult});
-  none.marks = {Mark::kUnproven};
+  none.marks = {Mark::kUnconfirmed};
   const ResolvedRun run = resolved_of({plan_of({planned("s/a")}), started("s/a"), none, started("s/a", 2),
                                        ended("s/a", kPass, 2), concluded("s/a", kPass)});
   const ResolvedCase& test = run.cases[0];
@@ -50,8 +51,8 @@ TEST(ResolvedRun, ResolvesEveryKindOfEnd) {
   EXPECT_EQ(verdict_after({started("s/a"), ended("s/a", kFail),
                            concluded("s/a", {Outcome::kXfail, reason_in_words("known")})}),
             (Verdict{Outcome::kXfail, reason_in_words("known")}));
-  EXPECT_EQ(verdict_after({concluded("s/a", {Outcome::kNotrun, Reason::kBudget})}),
-            (Verdict{Outcome::kNotrun, Reason::kBudget}));
+  EXPECT_EQ(verdict_after({concluded("s/a", {Outcome::kNotrun, Reason::kRunLimit})}),
+            (Verdict{Outcome::kNotrun, Reason::kRunLimit}));
 }
 
 TEST(ResolvedRun, InterruptedRetryLeavesCaseInterrupted) {
@@ -83,16 +84,16 @@ TEST(ResolvedRun, UnstartedCaseHasReasonOfStop) {
   };
   EXPECT_EQ(why(15, StopCause::kSignal), "interrupted");
   EXPECT_EQ(why(15, StopCause::kParentDied), "interrupted");
-  EXPECT_EQ(why(0, StopCause::kDeadline), "budget");
+  EXPECT_EQ(why(0, StopCause::kDeadline), "run_limit");
   EXPECT_EQ(why(0, StopCause::kFailFast), "fail_fast");
-  EXPECT_EQ(why(0, StopCause::kBreaker), "breaker");
-  EXPECT_EQ(why(0, StopCause::kJournal), "budget");
+  EXPECT_EQ(why(0, StopCause::kMachineFailures), "machine_failures");
+  EXPECT_EQ(why(0, StopCause::kJournal), "run_limit");
   EXPECT_EQ(why(0, StopWord()), "interrupted");
   EXPECT_EQ(why(0, StopWord::in_text("of_a_later_version")), "of_a_later_version");
   EXPECT_EQ(
       verdict_after({StopRequested{0, StopCause::kDeadline, 1}, StopRequested{2, StopCause::kSignal, 2}})
           .reason,
-      Reason::kBudget);
+      Reason::kRunLimit);
   EXPECT_EQ(verdict_after({StopRequested{0, StopCause::kDeadline, 1}, started("s/a")}), kInterrupted);
 }
 
@@ -135,7 +136,7 @@ TEST(ResolvedRun, AttemptOnUnhealthyDeviceDoesNotCount) {
 
 TEST(ResolvedRun, MarksAreSortedAndUnique) {
   AttemptEnded end = ended("s/a", kPass);
-  end.marks = {Mark::kWarn, Mark::kLeaky, Mark::kUnproven};  // the last one is no mark of a case
+  end.marks = {Mark::kWarn, Mark::kLeaky, Mark::kUnconfirmed};  // the last one is no mark of a case
   const ResolvedRun run =
       resolved_of({plan_of({planned("s/a")}), end, concluded("s/a", kPass, {Mark::kLeaky, Mark::kFlaky})});
   EXPECT_THAT(run.cases[0].marks, ElementsAre(Mark::kFlaky, Mark::kLeaky, Mark::kWarn));
@@ -271,7 +272,7 @@ TEST(LoadJournal, WarnsAboutTornMiddleLineOnly) {
   run = load_journal(path);
   ASSERT_TRUE(run);
   ASSERT_EQ(run->warnings.size(), 1u);
-  EXPECT_EQ(run->warnings[0].code, WarningCode::kJournalTorn);
+  EXPECT_EQ(run->warnings[0].code, WarningCode::kJournalTruncated);
   EXPECT_THAT(run->warnings[0].text, HasSubstr("line 5"));
   EXPECT_EQ((*run->find("s/b")).verdict, kPass) << "a whole last line counts, newline or not";
 }
@@ -303,16 +304,20 @@ TEST(LoadJournal, ErrorNamesFile) {
   EXPECT_FALSE(load_journal(dir.path() / "journal.jsonl"));
 }
 
-TEST(LoadJournal, RefusesNewerVersion) {
+TEST(LoadJournal, RefusesOtherVersionByName) {
   TempDir dir;
-  std::string text = journal_text({plan_of({planned("s/a")}), started("s/a")});
-  text.replace(text.find("\"v\":1"), 5, "\"v\":2");
-  write_file(dir.path() / "journal.jsonl", text);
-  const auto newer = load_journal(dir.path() / "journal.jsonl");
-  ASSERT_FALSE(newer);
-  EXPECT_EQ(newer.error().kind, ErrorKind::kUsage);
-  EXPECT_THAT(newer.error().what, HasSubstr("line 1"));
-  EXPECT_THAT(newer.error().what, HasSubstr("version 2"));
+  const std::string text = journal_text({plan_of({planned("s/a")}), started("s/a")});
+  for (const int version : {kJournalVersion - 1, kJournalVersion + 1}) {
+    std::string other = text;
+    const std::string member = fmt::format("\"v\":{}", kJournalVersion);
+    other.replace(other.find(member), member.size(), fmt::format("\"v\":{}", version));
+    write_file(dir.path() / "journal.jsonl", other);
+    const auto loaded = load_journal(dir.path() / "journal.jsonl");
+    ASSERT_FALSE(loaded) << version;
+    EXPECT_EQ(loaded.error().kind, ErrorKind::kUsage);
+    EXPECT_THAT(loaded.error().what, HasSubstr("line 1"));
+    EXPECT_THAT(loaded.error().what, HasSubstr(fmt::format("its journal has version {}, and", version)));
+  }
 }
 
 TEST(LoadJournal, MatchesLiveRun) {
@@ -425,7 +430,7 @@ TEST_F(ChangedJournal, SealOfOtherRunIsIgnored) {
 TEST_F(ChangedJournal, NextRecordCoversPartialLine) {
   JournalChain chain;
   std::string text = chain.append(to_json_line(plan_of({planned(id_)})));
-  const std::string part = "{\"v\":1,\"type\":\"att\n";
+  const std::string part = "{\"v\":2,\"type\":\"att\n";
   text += part;
   chain.add(part);
   EXPECT_NE(complaint(text), "");

@@ -84,7 +84,7 @@ CaseResult result_of(const ResolvedCase& test) {
   CaseResult result{.id = test.planned.id,
                     .variant = test.variant,
                     .verdict = test.verdict,
-                    .standing = test.standing,
+                    .result_class = test.result_class,
                     .attempts = attempt_count(test),
                     .flaky = test.flaky,
                     .duration_ms = test.duration_ms,
@@ -98,7 +98,7 @@ void add_cases(const ResolvedRun& run, RunResults& results) {
   results.cases.reserve(run.cases.size());
   for (const ResolvedCase& test : run.cases) {
     CaseResult& result = results.cases.emplace_back(result_of(test));
-    if (test.standing == Standing::kPassing && !test.moved && !test.flaky) continue;
+    if (test.result_class == ResultClass::kPassing && !test.moved && !test.flaky) continue;
     const auto [found, is_new] =
         causes.try_emplace(cause_key(test), static_cast<std::uint32_t>(results.causes.size()));
     if (is_new) results.causes.push_back({found->first, test.headline});

@@ -33,7 +33,7 @@ struct CaseResult {
   std::uint32_t cause = kNoCause;  // index in RunResults::causes; of what passed at once, none
   std::string text{};              // its own headline; "": it is that of the cause
   Verdict verdict{};
-  Standing standing = Standing::kUnrun;
+  ResultClass result_class = ResultClass::kNotrun;
   int attempts = 0;
   bool flaky = false;  // failed and then passed, and no device is at fault
   std::int64_t duration_ms = 0;

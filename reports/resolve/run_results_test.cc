@@ -25,7 +25,7 @@ TEST(RunResultsTest, HasVerdictOfEachCase) {
     const ResolvedCase* test = run.find(result.id);
     ASSERT_NE(test, nullptr);
     EXPECT_EQ(result.verdict, test->verdict);
-    EXPECT_EQ(result.standing, meaning_of(result.verdict, test->planned.kind).standing);
+    EXPECT_EQ(result.result_class, meaning_of(result.verdict, test->planned.kind).result_class);
     EXPECT_LT(result.variant, results.variants.size());
   }
   EXPECT_EQ(results.exit_code, run.shell_exit_code);
@@ -183,7 +183,7 @@ TEST_F(JournalDurationsTest, SumAllRepeats) {
 TEST_F(JournalDurationsTest, IgnoreRecordsInsideOutput) {
   const std::string id = "s/a \",\"exit_code\":\\ \n\xc3\xa9";
   AttemptEnded end = timed(id, 7);
-  end.output.stdout_tail = R"({"v":1,"type":"attempt_ended","case":"s/x","duration_ms":9,"exit_code":0})"
+  end.output.stdout_tail = R"({"v":2,"type":"attempt_ended","case":"s/x","duration_ms":9,"exit_code":0})"
                            "\n";
   end.evidence.duration_ms = 1234;
   EXPECT_THAT(durations(journal_text({end})), ElementsAre(Pair(id, 7.0)));

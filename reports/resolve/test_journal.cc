@@ -119,7 +119,7 @@ std::vector<Event> rich_journal() {
     auto& conclusion = std::get<CaseEnded>(events.back());
     conclusion.note = text;
     conclusion.known_failure = text;
-    conclusion.known_failure_at = text;
+    conclusion.known_failure_location = text;
   }
   const std::string flaky = "memory.xpu/Flaky.Case";
   cases.push_back(planned(flaky));
@@ -177,7 +177,7 @@ std::vector<Event> rich_journal() {
   plan.size = "ci";
   events.front() = std::move(plan);
   events.push_back(CasePast{thrice, 9, 2, 1, awkward_text(), awkward_text()});
-  events.push_back(DeviceHealth{"xpu-sim:0", HealthFact::kL1Fail, thrice, 1500, 0, 0, awkward_text()});
+  events.push_back(DeviceHealth{"xpu-sim:0", HealthFact::kProbeFailed, thrice, 1500, 0, 0, awkward_text()});
   events.push_back(
       DeviceHealth{awkward_text(), HealthFact::kDrained, thrice, 1500, 250, 1 << 20, awkward_text()});
   events.push_back(HardwareEvidence{"xpu:0000:03:00.0",
@@ -193,7 +193,7 @@ std::vector<Event> rich_journal() {
                                     {awkward_text()},
                                     3});
   events.push_back(ProgramRead{"/usr/bin/pytest", std::string(64, 'b'), ""});
-  events.push_back(Warning{WarningCode::kJournalLost, awkward_text()});
+  events.push_back(Warning{WarningCode::kJournalNotWritten, awkward_text()});
   events.push_back(StopRequested{0, StopCause::kDeadline, 2000});
   events.push_back(RunEnded{"2026-01-31T12:00:09Z", 9000});
   return events;

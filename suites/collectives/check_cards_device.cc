@@ -41,8 +41,8 @@ std::vector<std::string> uuids_of_all(World& world, const std::string& own) {
 
 }  // namespace
 
-PROCTOR_CHECK(LeasedCard, EachRankSeesOnlyOwnCard, "C32", kMasks, kGate, .faults = {"visibility.wrong_pci_address"},
-              .ranks = 4) {
+PROCTOR_CHECK(LeasedCard, EachRankSeesOnlyOwnCard, "C32", kMasks, kGate,
+              .faults = {"visibility.wrong_pci_address"}, .ranks = 4) {
   suite::step("given ranks that each have a card of their own");
   World world;
   const auto visible = accel::Device::list();

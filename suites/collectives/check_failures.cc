@@ -66,8 +66,8 @@ void join_together(FailingGroup& group) {
 
 }  // namespace
 
-PROCTOR_CHECK(LostRank, JoinFailsIfRankIsAbsent, "C28", kConnect, kGate, .faults = {"collective.swallowed_error"},
-              .devices = devices_of_a_rank(), .ranks = 3) {
+PROCTOR_CHECK(LostRank, JoinFailsIfRankIsAbsent, "C28", kConnect, kGate,
+              .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group;
   step("given a rank that does not join");
   group.expect_loss(kLimit);
@@ -75,8 +75,8 @@ PROCTOR_CHECK(LostRank, JoinFailsIfRankIsAbsent, "C28", kConnect, kGate, .faults
   expect_failure("joining", group.join());
 }
 
-PROCTOR_CHECK(LostRank, JoinFailsIfRankIsKilled, "C28", kConnect, kGate, .faults = {"collective.swallowed_error"},
-              .devices = devices_of_a_rank(), .ranks = 3) {
+PROCTOR_CHECK(LostRank, JoinFailsIfRankIsKilled, "C28", kConnect, kGate,
+              .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group;
   step("given a rank that is killed before it joins");
   group.expect_loss(kLimit);
@@ -85,8 +85,8 @@ PROCTOR_CHECK(LostRank, JoinFailsIfRankIsKilled, "C28", kConnect, kGate, .faults
 }
 
 // Killed by another thread while its own is somewhere in one of many operations.
-PROCTOR_CHECK(LostRank, RunningOperationFailsAfterKill, "C26", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
-              .devices = devices_of_a_rank(), .ranks = 4) {
+PROCTOR_CHECK(LostRank, RunningOperationFailsAfterKill, "C26", kIoErrors, kGate,
+              .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 4) {
   FailingGroup group;
   join_together(group);
   step("given a rank that is killed while it works");
@@ -114,8 +114,8 @@ PROCTOR_CHECK(LostRank, NextOperationFailsAfterKill, "C26", kIoErrors, kGate,
   expect_failure("all_reduce", last_of_many(group));
 }
 
-PROCTOR_CHECK(LostRank, RunningOperationFailsAfterCrash, "C26", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
-              .devices = devices_of_a_rank(), .ranks = 3) {
+PROCTOR_CHECK(LostRank, RunningOperationFailsAfterCrash, "C26", kIoErrors, kGate,
+              .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group;
   join_together(group);
   step("given a rank that crashes");
@@ -128,8 +128,8 @@ PROCTOR_CHECK(LostRank, RunningOperationFailsAfterCrash, "C26", kIoErrors, kGate
   expect_failure("all_reduce", last_of_many(group));
 }
 
-PROCTOR_CHECK(LostRank, OperationFailsIfRankIsStopped, "C27", kIoErrors, kGate, .faults = {"collective.swallowed_error"},
-              .devices = devices_of_a_rank(), .ranks = 3) {
+PROCTOR_CHECK(LostRank, OperationFailsIfRankIsStopped, "C27", kIoErrors, kGate,
+              .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group;
   join_together(group);
   step("given a rank that is stopped (SIGSTOP)");
@@ -179,8 +179,8 @@ PROCTOR_CHECK(LateRank, LateOperationFails, "C29", kIoErrors, kGate, .faults = {
   expect_failure("all_reduce", answer);
 }
 
-PROCTOR_CHECK(RankMismatch, JoinFailsIfGroupsDiffer, "C21", kConnect, kGate, .faults = {"collective.swallowed_error"},
-              .devices = devices_of_a_rank(), .ranks = 3) {
+PROCTOR_CHECK(RankMismatch, JoinFailsIfGroupsDiffer, "C21", kConnect, kGate,
+              .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 3) {
   const bool other = rank_facts().rank == kLost;
   FailingGroup group(other ? "another" : "one");
   step(fmt::format("given that rank {} joins another group", kLost));
@@ -190,8 +190,8 @@ PROCTOR_CHECK(RankMismatch, JoinFailsIfGroupsDiffer, "C21", kConnect, kGate, .fa
 
 // One rank reduces half of what the others do. Gloo sees that a message is longer than what waits for it in a
 // thread of its own, where nobody can catch it: that rank ends by SIGABRT, and the others lose it.
-PROCTOR_CHECK(RankMismatch, OperationFailsIfCountsDiffer, "C21", kDisagree, kWarn, .faults = {"collective.swallowed_error"},
-              .devices = devices_of_a_rank(), .ranks = 3) {
+PROCTOR_CHECK(RankMismatch, OperationFailsIfCountsDiffer, "C21", kDisagree, kWarn,
+              .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group;
   join_together(group);
   step(fmt::format("given that rank {} reduces another number of elements", kLost));
@@ -202,8 +202,8 @@ PROCTOR_CHECK(RankMismatch, OperationFailsIfCountsDiffer, "C21", kDisagree, kWar
   expect_failure("all_reduce", answer);
 }
 
-PROCTOR_CHECK(RankMismatch, OperationFailsIfOrdersDiffer, "C21", kDisagree, kWarn, .faults = {"collective.swallowed_error"},
-              .devices = devices_of_a_rank(), .ranks = 3) {
+PROCTOR_CHECK(RankMismatch, OperationFailsIfOrdersDiffer, "C21", kDisagree, kWarn,
+              .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group;
   join_together(group);
   step(fmt::format("given that rank {} broadcasts first, and the others reduce", kLost));

@@ -88,8 +88,8 @@ PROCTOR_CHECK(FloatReduction, SumErrorIsWithinBound, "C04", kOneCclTests, kGate,
 
 // Five times the same: the same bits each time. (No library promises it of itself; training that is to be
 // repeated needs it of one and the same group.)
-PROCTOR_CHECK(FloatReduction, RepeatedSumIsBitIdentical, "C13", "project rule: Training must be repeatable.", kWarn,
-              .faults = {"collective.wrong_rounding:api=all_reduce,after=2,times=1"},
+PROCTOR_CHECK(FloatReduction, RepeatedSumIsBitIdentical, "C13", "project rule: Training must be repeatable.",
+              kWarn, .faults = {"collective.wrong_rounding:api=all_reduce,after=2,times=1"},
               .devices = devices_of_a_rank(), .ranks = 4) {
   World world;
   world.need(Operation::kAllReduce, Type::kF32);
@@ -132,9 +132,9 @@ PROCTOR_CHECK(FloatReduction, NanAndInfinityPropagate, "C05", kIeee, kGate,
 
 // No library says what the smaller of a number and a NaN is. Whatever it is, all ranks must agree, and a
 // result that hides the NaN is told: gradients that are checked after such a reduction look sound.
-PROCTOR_CHECK(FloatReduction, NanMinMaxMatchesAcrossRanks, "C05", "IEEE 754, 9.6 (minimum, minimumNumber)", kInfo,
-              .faults = {"collective.return_previous_result:api=all_reduce,dev=1"}, .devices = devices_of_a_rank(),
-              .ranks = 4) {
+PROCTOR_CHECK(FloatReduction, NanMinMaxMatchesAcrossRanks, "C05", "IEEE 754, 9.6 (minimum, minimumNumber)",
+              kInfo, .faults = {"collective.return_previous_result:api=all_reduce,dev=1"},
+              .devices = devices_of_a_rank(), .ranks = 4) {
   World world;
   for (const Reduction reduction : {Reduction::kMin, Reduction::kMax}) {
     world.need(Operation::kAllReduce, Type::kF32, reduction);

@@ -32,7 +32,8 @@ std::vector<std::string> rooted_operations() { return {"broadcast", "reduce", "g
 }  // namespace
 
 // Every operation moves every type, bit for bit; those that reduce, where the library does.
-PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, EveryTypeGivesExactResult, "C07", kNcclTests, kGate,
+PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, EveryTypeGivesExactResult, "C07", kNcclTests,
+                   kGate,
                    .faults = {"collective.swapped_ranks:api=all_gather",
                               "collective.dropped_contribution:api=reduce*"},
                    .devices = devices_of_a_rank(), .ranks = 4) {
@@ -46,9 +47,9 @@ PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, EveryTypeGivesExactR
 }
 
 // None, one, fewer than ranks, primes, around powers of two; three ranks, which divide none of them evenly.
-PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, EveryCountGivesExactResult, "C09", kGlooTests, kGate,
-                   .faults = {"collective.truncated_message:api=broadcast"}, .devices = devices_of_a_rank(),
-                   .ranks = 3) {
+PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, EveryCountGivesExactResult, "C09", kGlooTests,
+                   kGate, .faults = {"collective.truncated_message:api=broadcast"},
+                   .devices = devices_of_a_rank(), .ranks = 3) {
   World world;
   for (const std::size_t count : kCounts) {
     world.verify({.operation = operation(), .count = count, .counts = uneven(world.size(), count)});
@@ -57,8 +58,8 @@ PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, EveryCountGivesExact
 
 // In place is out of place, bit for bit, and neither writes beside its buffer.
 PROCTOR_CHECK_EACH(operations_in_place(), Collective, InPlaceMatchesOutOfPlace, "C08", kNcclTests, kGate,
-                   .faults = {"collective.return_previous_result:api=all_gather"}, .devices = devices_of_a_rank(),
-                   .ranks = 4) {
+                   .faults = {"collective.return_previous_result:api=all_gather"},
+                   .devices = devices_of_a_rank(), .ranks = 4) {
   World world;
   for (int round = 0; round < 3; ++round) {
     for (const bool in_place : {false, true}) {
@@ -69,9 +70,9 @@ PROCTOR_CHECK_EACH(operations_in_place(), Collective, InPlaceMatchesOutOfPlace, 
 }
 
 // nccl-tests -u: buffers that begin one element behind an aligned address, and three.
-PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, UnalignedBuffersGiveExactResult, "C09", kNcclTests, kGate,
-                   .faults = {"collective.truncated_message:api=all_to_all"}, .devices = devices_of_a_rank(),
-                   .ranks = 2) {
+PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, UnalignedBuffersGiveExactResult, "C09",
+                   kNcclTests, kGate, .faults = {"collective.truncated_message:api=all_to_all"},
+                   .devices = devices_of_a_rank(), .ranks = 2) {
   World world;
   for (const Type type : {Type::kU8, Type::kF16, Type::kF32, Type::kI64}) {
     for (const std::size_t offset : std::initializer_list<std::size_t>{1, 3}) {
@@ -97,7 +98,8 @@ PROCTOR_CHECK_EACH(rooted_operations(), Collective, EveryRootGivesExactResult, "
 }
 
 // Many rounds with other numbers each: what is left of the round before shows.
-PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, RepeatedRoundsHaveNoStaleData, "C10", kNcclTests, kGate,
+PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, RepeatedRoundsHaveNoStaleData, "C10", kNcclTests,
+                   kGate,
                    .faults = {"collective.return_previous_result:api=reduce_scatter",
                               "collective.return_previous_result:api=all_to_allv"},
                    .devices = devices_of_a_rank(), .ranks = 2) {

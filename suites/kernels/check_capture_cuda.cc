@@ -305,7 +305,8 @@ PROCTOR_CHECK(StreamCapture, EveryForkedStreamMustRejoin, "K45",
   expect_same("count", "2", std::to_string(counter.value()));
 }
 
-PROCTOR_CHECK(StreamCapture, ConcurrentCapturesAreIsolated, "K45", kRules, kGate, {"error.swallowed", "error.wrong_code"}) {
+PROCTOR_CHECK(StreamCapture, ConcurrentCapturesAreIsolated, "K45", kRules, kGate,
+              {"error.swallowed", "error.wrong_code"}) {
   const auto context = leased();
   const Queue first(context), second(context);
   const Event of_first(context), outside(context);
@@ -333,8 +334,8 @@ PROCTOR_CHECK(StreamCapture, ConcurrentCapturesAreIsolated, "K45", kRules, kGate
   expect_status(kInvalidated, end_of(native(second)));
 }
 
-PROCTOR_CHECK(StreamCapture, EndedCaptureEventIsRejected, "K45", "CUDA Runtime API, cudaErrorCapturedEvent", kWarn,
-              {"error.swallowed", "error.wrong_code"}) {
+PROCTOR_CHECK(StreamCapture, EndedCaptureEventIsRejected, "K45", "CUDA Runtime API, cudaErrorCapturedEvent",
+              kWarn, {"error.swallowed", "error.wrong_code"}) {
   const auto context = leased();
   const Queue first(context), second(context);
   const Event event(context);

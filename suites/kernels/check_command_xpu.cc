@@ -387,7 +387,8 @@ PROCTOR_CHECK(Command, EachWaitEventBlocksCommand, "K43", kAppended, kGate, {"or
 }
 
 PROCTOR_CHECK(Command, CommandRunsWithoutWaitEvents, "K43", kAppended, kGate,
-              {"order.signal_before_work:us=20000", "copy.omit_last_fill_pattern:api=zeCommandListAppendMemoryFill"}) {
+              {"order.signal_before_work:us=20000",
+               "copy.omit_last_fill_pattern:api=zeCommandListAppendMemoryFill"}) {
   const auto context = leased();
   Workshop shop(context);
   const Buffer slots = host_memory(context, kSlotBytes * kCommands.size());
@@ -568,8 +569,8 @@ struct TimedKernel {
 
 }  // namespace
 
-PROCTOR_CHECK(Timestamp, EventListMatchesEventQuery, "K41", "Level Zero specification, zeEventQueryTimestampsExp",
-              kGate, {"state.swapped_timestamps"}) {
+PROCTOR_CHECK(Timestamp, EventListMatchesEventQuery, "K41",
+              "Level Zero specification, zeEventQueryTimestampsExp", kGate, {"state.swapped_timestamps"}) {
   const auto context = leased();
   step("given the times of a kernel, by the list and by the query");
   const TimedKernel kernel(context);
@@ -612,7 +613,8 @@ PROCTOR_CHECK(Timestamp, OversizedListHoldsAvailableTimestamps, "K41",
 // ---- queues ----
 
 PROCTOR_CHECK(QueueGroup, EveryQueueFillsMemory, "K38",
-              "Level Zero specification, zeDeviceGetCommandQueueGroupProperties", kGate, {"copy.omit_last_fill_pattern"}) {
+              "Level Zero specification, zeDeviceGetCommandQueueGroupProperties", kGate,
+              {"copy.omit_last_fill_pattern"}) {
   const auto context = leased();
   const auto device = native(context.device());
   std::uint32_t groups = 0;
@@ -702,8 +704,9 @@ PROCTOR_CHECK(Queue, EveryDescriptorIsAccepted, "K38", "Level Zero specification
 
 // ---- waiting ----
 
-PROCTOR_CHECK(Queue, SynchronizeReturnsAfterEachExecution, "K42", "Level Zero specification, zeCommandQueueSynchronize",
-              kGate, {"kernel.skip:kernel=increment,after=100,times=1"}) {
+PROCTOR_CHECK(Queue, SynchronizeReturnsAfterEachExecution, "K42",
+              "Level Zero specification, zeCommandQueueSynchronize", kGate,
+              {"kernel.skip:kernel=increment,after=100,times=1"}) {
   const auto context = leased();
   const auto ordinal = context.device().record()->compute_group;
   const Module module = Module::load(context, "basic");

@@ -181,7 +181,8 @@ PROCTOR_CHECK(Transfer, PageableHostCopyReturnsAfterCompletion, "M26", kReturns,
 
 // Pageable memory is the program's again as soon as the call returns, however the driver sees to that.
 PROCTOR_CHECK(Transfer, PageableSourceIsReusableAfterReturn, "M29", kReturns, suite::kWarn,
-              {"copy.read_source_after_return:min=65537", "copy.read_source_after_return:min=65537,api=cudaMemcpy3DAsync",
+              {"copy.read_source_after_return:min=65537",
+               "copy.read_source_after_return:min=65537,api=cudaMemcpy3DAsync",
                "copy.skip:api=cudaMemcpy*Async", "memory.corrupt_copy:at=17,api=cudaMemcpyAsync"}) {
   const auto context = leased();
   use(context.device());

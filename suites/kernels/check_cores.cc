@@ -244,12 +244,12 @@ void expect_steady(std::int64_t swings, const Device& part) {
 
 }  // namespace
 
-PROCTOR_CHECK(
-    Cores, IntegersMatchHost, "K120", kExact, kGate,
-    .faults = by_vendor<Texts>({"kernel.flip_stored_bits:core=3,xor=0x10", "kernel.flip_stored_bits:tile=1,core=3",
-                                "kernel.skip:kernel=core_integers"},
-                               {"kernel.flip_stored_bits:core=3,xor=0x10", "kernel.skip:kernel=core_integers"}),
-    .sizes = {.smoke = 1, .ci = 16, .full = 20'000, .stress = 200'000, .unit = "rounds"}) {
+PROCTOR_CHECK(Cores, IntegersMatchHost, "K120", kExact, kGate,
+              .faults = by_vendor<Texts>(
+                  {"kernel.flip_stored_bits:core=3,xor=0x10", "kernel.flip_stored_bits:tile=1,core=3",
+                   "kernel.skip:kernel=core_integers"},
+                  {"kernel.flip_stored_bits:core=3,xor=0x10", "kernel.skip:kernel=core_integers"}),
+              .sizes = {.smoke = 1, .ci = 16, .full = 20'000, .stress = 200'000, .unit = "rounds"}) {
   expect_all_cores("integers");
 }
 
@@ -293,8 +293,8 @@ PROCTOR_CHECK(Cores, LocalMemoryMatchesHost, "K124", kExact, kGate,
   expect_all_cores("local");
 }
 
-PROCTOR_CHECK_EACH(kernels::core_work_names(), Cores, SingleCoreComputesSameResult, "K125", kSameEverywhere, kGate,
-                   .faults = {"kernel.flip_stored_bits:core=0"},
+PROCTOR_CHECK_EACH(kernels::core_work_names(), Cores, SingleCoreComputesSameResult, "K125", kSameEverywhere,
+                   kGate, .faults = {"kernel.flip_stored_bits:core=0"},
                    .sizes = {.smoke = 2, .ci = 3, .full = CORE_ROWS, .unit = "cores"}) {
   const Device device = leased_device();
   for (const Device& part : parts_of(device))

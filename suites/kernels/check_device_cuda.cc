@@ -96,8 +96,8 @@ constexpr Limit kDeviceLimits[] = {
 
 }  // namespace
 
-PROCTOR_CHECK(Device, LimitsArePerDevice, "K57",
-              "CUDA Runtime API, cudaDeviceSetLimit, cudaDeviceGetLimit", kGate,
+PROCTOR_CHECK(Device, LimitsArePerDevice, "K57", "CUDA Runtime API, cudaDeviceSetLimit, cudaDeviceGetLimit",
+              kGate,
               .faults = {"error.swallowed:api=cudaDevice?etLimit", "error.wrong_code:api=cudaDevice?etLimit"},
               .devices = 2, .alone = true) {
   const auto devices = leased_devices(2);
@@ -138,8 +138,8 @@ PROCTOR_CHECK(Device, InitialLimitsMatchDocumentedDefaults, "K57",
   expect_status("cudaErrorUnsupportedLimit", CUDA_CALL(cudaDeviceGetLimit, &value, no_such<cudaLimit>()));
 }
 
-PROCTOR_CHECK(Device, CachePreferencesAreAccepted, "K57", "CUDA Runtime API, cudaDeviceSetCacheConfig",
-              kGate, .faults = {"error.swallowed:api=cudaDeviceGetCacheConfig"}, .alone = true) {
+PROCTOR_CHECK(Device, CachePreferencesAreAccepted, "K57", "CUDA Runtime API, cudaDeviceSetCacheConfig", kGate,
+              .faults = {"error.swallowed:api=cudaDeviceGetCacheConfig"}, .alone = true) {
   use(leased_device());
   step("given each preference for shared memory or cache");
   for (const auto wanted : {cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1,
@@ -274,7 +274,8 @@ PROCTOR_CHECK(Device, BadPeerAttributeQueryIsRejected, "V47", "CUDA Runtime API,
                 CUDA_CALL(cudaDeviceGetP2PAttribute, &value, no_such<cudaDeviceP2PAttr>(), 0, 1));
 }
 
-PROCTOR_CHECK(Device, RepeatedPeerAccessChangeFails, "V47", "CUDA Runtime API, cudaDeviceEnablePeerAccess", kGate,
+PROCTOR_CHECK(Device, RepeatedPeerAccessChangeFails, "V47", "CUDA Runtime API, cudaDeviceEnablePeerAccess",
+              kGate,
               .faults = {"error.swallowed:api=cudaDevice*PeerAccess",
                          "error.wrong_code:api=cudaDevice*PeerAccess"},
               .devices = 2) {

@@ -51,8 +51,7 @@ PROCTOR_CHECK(Event, UnrecordedEventIsReady, "K40", kUnrecorded, kGate,
   }
 }
 
-PROCTOR_CHECK(Event, PendingEventHasNoElapsedTime, "K41", "CUDA Runtime API, cudaEventElapsedTime",
-              kGate,
+PROCTOR_CHECK(Event, PendingEventHasNoElapsedTime, "K41", "CUDA Runtime API, cudaEventElapsedTime", kGate,
               {"error.swallowed:api=cudaEventElapsedTime", "error.wrong_code:api=cudaEventElapsedTime"}) {
   const auto context = leased();
   const Queue queue(context);
@@ -89,8 +88,8 @@ PROCTOR_CHECK(Event, SecondRecordMakesEventPending, "K40", "CUDA Runtime API, cu
 }
 
 // What counts is the latest record, also while an earlier one is still to happen: in the same stream, and in another.
-PROCTOR_CHECK(Event, LatestRecordDeterminesCompletion, "K40", "CUDA Runtime API, cudaEventRecord",
-              kGate, {"order.keep_first_event_record", "order.keep_first_event_record:after=1"}) {
+PROCTOR_CHECK(Event, LatestRecordDeterminesCompletion, "K40", "CUDA Runtime API, cudaEventRecord", kGate,
+              {"order.keep_first_event_record", "order.keep_first_event_record:after=1"}) {
   const auto context = leased();
   for (const bool same_stream : {true, false}) {
     Queue queue(context), other(context), waiting(context);
@@ -136,9 +135,10 @@ float milliseconds(cudaEvent_t first, cudaEvent_t second) {
 
 }  // namespace
 
-PROCTOR_CHECK(Event, EveryEventKindCompletesInOrder, "K40",
-              "CUDA Runtime API, cudaEventCreateWithFlags", kGate,
-              {"order.report_ready_early:api=cudaEventQuery", "order.end_event_wait_early:api=cudaEventSynchronize"}) {
+PROCTOR_CHECK(Event, EveryEventKindCompletesInOrder, "K40", "CUDA Runtime API, cudaEventCreateWithFlags",
+              kGate,
+              {"order.report_ready_early:api=cudaEventQuery",
+               "order.end_event_wait_early:api=cudaEventSynchronize"}) {
   const auto context = leased();
   const Queue queue(context), waiting(context);
   step("given events of each kind behind a kernel that is held");

@@ -260,8 +260,9 @@ PROCTOR_CHECK(EventPool, DeviceSignalsEveryEvent, "K43", kPools, kGate, {"order.
   list.finish();
 }
 
-PROCTOR_CHECK(Event, QueryAgreesWithTimedWait, "K42", "Level Zero specification, zeEventHostSynchronize, timeout",
-              kGate, {"order.never_report_ready", "order.report_ready_early"}) {
+PROCTOR_CHECK(Event, QueryAgreesWithTimedWait, "K42",
+              "Level Zero specification, zeEventHostSynchronize, timeout", kGate,
+              {"order.never_report_ready", "order.report_ready_early"}) {
   const auto context = leased();
   EventPool pool(context, 1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE);
   const auto event = pool.make(0);

@@ -231,8 +231,9 @@ void expect_reversed(Functions& functions, const std::string& type) {
 }  // namespace
 
 // Not every driver knows the extension.
-PROCTOR_CHECK(Integer, BitReverseIsExact, "K27", "SPIR-V specification, OpBitReverse; SPV_KHR_bit_instructions",
-              suite::kWarn, {"kernel.wrong_result:kernel=reversed_u16,arg=1,at=4"}) {
+PROCTOR_CHECK(Integer, BitReverseIsExact, "K27",
+              "SPIR-V specification, OpBitReverse; SPV_KHR_bit_instructions", suite::kWarn,
+              {"kernel.wrong_result:kernel=reversed_u16,arg=1,at=4"}) {
   const auto context = leased();
   for (const std::size_t lanes : {1u, 3u}) {
     Functions functions(context, "reversed_bits_" + std::to_string(lanes));

@@ -355,7 +355,8 @@ PROCTOR_CHECK(StreamCapture, SynchronousCopyInvalidatesCapture, "K45", kCodes, k
   }
 }
 
-PROCTOR_CHECK(Graph, EveryCopyAndFillIsCaptured, "K45", kGraphs, kGate, {"copy.skip", "order.execute_captured_work"}) {
+PROCTOR_CHECK(Graph, EveryCopyAndFillIsCaptured, "K45", kGraphs, kGate,
+              {"copy.skip", "order.execute_captured_work"}) {
   const auto context = leased();
   Queue queue(context);
   constexpr std::size_t kRow = 64, kCalls = 6;

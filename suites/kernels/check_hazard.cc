@@ -222,7 +222,8 @@ PROCTOR_CHECK(DeviceFault, OutOfBoundsStoreIsReported, "K47", kLost, kGate,
   expect_fault_is_reported("store_out_of_bounds", "read_null");
 }
 
-PROCTOR_CHECK(DeviceFault, NullReadIsReported, "K47", kLost, kGate, {"kernel.hide_out_of_bounds_access:kernel=chase"}) {
+PROCTOR_CHECK(DeviceFault, NullReadIsReported, "K47", kLost, kGate,
+              {"kernel.hide_out_of_bounds_access:kernel=chase"}) {
   step("given a second process whose kernel reads through a null pointer");
   expect_fault_is_reported("read_null", "store_out_of_bounds");
 }
@@ -276,7 +277,8 @@ PROCTOR_CHECK_EACH(kPrints, Printf, OutputAppearsAfterSynchronize, "K51", kPrint
 }
 
 PROCTOR_CHECK(Printf, LongOutputIsComplete, "K51", kPrintf, by_vendor(kWarn, kGate),
-              .faults = {"kernel.truncate_printf", "kernel.truncate_printf:bytes=30000"}, .needs = {"printf"}) {
+              .faults = {"kernel.truncate_printf", "kernel.truncate_printf:bytes=30000"},
+              .needs = {"printf"}) {
   expect_printed("many_lines");
 }
 

@@ -112,8 +112,8 @@ PROCTOR_HELPER(call_lost_device) {
 
 }  // namespace
 
-PROCTOR_CHECK(LostDevice, DeviceStatusReportsLoss, "K47", "Level Zero specification, zeDeviceGetStatus", kWarn,
-              {"state.report_lost_device_healthy"}) {
+PROCTOR_CHECK(LostDevice, DeviceStatusReportsLoss, "K47", "Level Zero specification, zeDeviceGetStatus",
+              kWarn, {"state.report_lost_device_healthy"}) {
   step("given a second process whose kernel writes to an invalid address");
   Helper helper("store_out_of_bounds");
   helper.answer();

@@ -192,8 +192,8 @@ PROCTOR_CHECK(SpirvInstruction, CompositesHoldSpecifiedElements, "K73", kComposi
   }
 }
 
-PROCTOR_CHECK(SpirvInstruction, ExtendedSignedProductIsExact, "K73", "SPIR-V specification, OpSMulExtended", kGate,
-              {"kernel.wrong_result:kernel=wide,at=9"}) {
+PROCTOR_CHECK(SpirvInstruction, ExtendedSignedProductIsExact, "K73", "SPIR-V specification, OpSMulExtended",
+              kGate, {"kernel.wrong_result:kernel=wide,at=9"}) {
   const auto context = leased();
   const Module module = Module::load(context, "wide_arithmetic");
   __extension__ using Wide = unsigned __int128;
@@ -359,7 +359,7 @@ constexpr const char* kDebug = "SPIR-V specification, debug instructions, which 
 struct Construct {
   const char* name;       // of the case
   const char* construct;  // the skip names it
-  const char* module;  // construct_MODULE
+  const char* module;     // construct_MODULE
   const char* rule;
   const char* source;
   // kGate where every compiler in reach that builds the module is known to compile it right.
@@ -454,8 +454,8 @@ class ConstructCheck final : public suite::Check {
 }  // namespace
 
 // SPIR-V requires this instruction without a capability. No version of Intel's compiler has it.
-PROCTOR_CHECK(SpirvInstruction, QuantizeToHalfRoundsToNearest, "K26", "SPIR-V specification, OpQuantizeToF16", kWarn,
-              {"kernel.wrong_result:kernel=construct,at=0"}) {
+PROCTOR_CHECK(SpirvInstruction, QuantizeToHalfRoundsToNearest, "K26", "SPIR-V specification, OpQuantizeToF16",
+              kWarn, {"kernel.wrong_result:kernel=construct,at=0"}) {
   const auto context = leased();
   Numbers in, expected;
   for (const float value : {1.0f, -1.0f, 0.1f, 3.14159f, 65504.0f, 2049.0f, 2051.0f, -1234.567f, 0.00025f}) {

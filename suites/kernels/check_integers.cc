@@ -304,7 +304,8 @@ PROCTOR_CHECK(Conversion, FloatToHalfRoundsToEven, "K26", kConversions, kGate,
   expect_words("halves, as bits", expected, got, context.device());
 }
 
-PROCTOR_CHECK(Conversion, EveryHalfConvertsToFloatExactly, "K26", kConversions, kGate, {"kernel.wrong_result:arg=1,at=4"}) {
+PROCTOR_CHECK(Conversion, EveryHalfConvertsToFloatExactly, "K26", kConversions, kGate,
+              {"kernel.wrong_result:arg=1,at=4"}) {
   const auto context = leased();
   std::vector<std::uint16_t> x;
   std::vector<std::uint32_t> expected;

@@ -196,8 +196,8 @@ PROCTOR_CHECK(Kernel, SourceAttributesAreReported, "K19",
   expect_same("size of a sub-group that ran", "16", std::to_string(ran[0]));
 }
 
-PROCTOR_CHECK(Kernel, IndirectAccessFlagsAreKept, "K16", "Level Zero specification, zeKernelSetIndirectAccess",
-              kGate, {"kernel.skip:kernel=indirect"}) {
+PROCTOR_CHECK(Kernel, IndirectAccessFlagsAreKept, "K16",
+              "Level Zero specification, zeKernelSetIndirectAccess", kGate, {"kernel.skip:kernel=indirect"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "arguments");
@@ -472,8 +472,9 @@ PROCTOR_CHECK(Module, DamagedNativeBinaryIsRejected, "K03", "Level Zero specific
   expect_damage("is a portable one", module_file("basic"));
 }
 
-PROCTOR_CHECK(Module, DynamicLinkKeepsCompleteModulesUsable, "K01", "project rule: Modules without imports can be linked.",
-              kWarn, {"kernel.wrong_result:kernel=fill,at=0"}) {
+PROCTOR_CHECK(Module, DynamicLinkKeepsCompleteModulesUsable, "K01",
+              "project rule: Modules without imports can be linked.", kWarn,
+              {"kernel.wrong_result:kernel=fill,at=0"}) {
   // Loaders up to 1.8 that intercept calls write the handle of a log that nobody asks for.
   need(has_handles_of_the_driver(), "unsupported:link_without_a_log_through_the_loader");
   const auto context = leased();
@@ -529,7 +530,8 @@ PROCTOR_CHECK(Module, UnknownFunctionNameIsRejected, "K06",
 }
 
 PROCTOR_CHECK(GlobalVariable, PointerAndSizeAreQueriedSeparately, "K08",
-              "Level Zero specification, zeModuleGetGlobalPointer", kGate, {"kernel.corrupt_global_variable"}) {
+              "Level Zero specification, zeModuleGetGlobalPointer", kGate,
+              {"kernel.corrupt_global_variable"}) {
   const auto context = leased();
   Queue queue(context);
   step("given a variable of a module, and queries of its address and size, together and alone");

@@ -142,7 +142,8 @@ PROCTOR_CHECK(Launch, LargestLocalMemoryIsUsable, "K14", kLocal, kGate, {"kernel
                read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
-PROCTOR_CHECK(Launch, OversizedLocalMemoryIsRejected, "K14", kLocal, by_vendor(kWarn, kGate), {"error.swallowed"}) {
+PROCTOR_CHECK(Launch, OversizedLocalMemoryIsRejected, "K14", kLocal, by_vendor(kWarn, kGate),
+              {"error.swallowed"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "group_local");

@@ -90,8 +90,9 @@ PROCTOR_CHECK(Occupancy, ActiveBlocksFitMultiprocessor, "K19", kOccupancy, kGate
 }
 
 // What is said to fit runs at once: every group sees all others arrive; and one more is refused.
-PROCTOR_CHECK(Occupancy, LargestCooperativeGridSynchronizes, "K18", "CUDA Programming Guide, Grid Synchronization",
-              kGate, {"kernel.serialize_cooperative_groups"}) {
+PROCTOR_CHECK(Occupancy, LargestCooperativeGridSynchronizes, "K18",
+              "CUDA Programming Guide, Grid Synchronization", kGate,
+              {"kernel.serialize_cooperative_groups"}) {
   const auto context = leased();
   need(context.device().record()->native.cooperativeLaunch != 0, "unsupported:cooperative_launch");
   Queue queue(context);
@@ -253,8 +254,8 @@ PROCTOR_CHECK(SharedMemory, LaunchObeysKernelLimit, "K14", kShared, kGate,
   }
 }
 
-PROCTOR_CHECK(KernelAttribute, CarveoutAcceptsOnlyPercentages, "K19", "CUDA Runtime API, cudaFuncSetAttribute", kGate,
-              {"error.swallowed:api=cudaFuncSetAttribute"}) {
+PROCTOR_CHECK(KernelAttribute, CarveoutAcceptsOnlyPercentages, "K19",
+              "CUDA Runtime API, cudaFuncSetAttribute", kGate, {"error.swallowed:api=cudaFuncSetAttribute"}) {
   const auto context = leased();
   use(context.device());
   const Module module = Module::load(context, "basic");
@@ -422,8 +423,8 @@ PROCTOR_CHECK(Occupancy, AvailableSharedMemoryIsMaximal, "K19",
   }
 }
 
-PROCTOR_CHECK(Occupancy, CooperativeLaunchObeysReportedLimit, "K18", "CUDA Programming Guide, Grid Synchronization",
-              kGate, {"error.swallowed:api=cudaLaunch*"}) {
+PROCTOR_CHECK(Occupancy, CooperativeLaunchObeysReportedLimit, "K18",
+              "CUDA Programming Guide, Grid Synchronization", kGate, {"error.swallowed:api=cudaLaunch*"}) {
   const auto context = leased();
   need(context.device().record()->native.cooperativeLaunch != 0, "unsupported:cooperative_launch");
   const Queue queue(context);
@@ -467,8 +468,8 @@ PROCTOR_CHECK(Occupancy, CooperativeLaunchObeysReportedLimit, "K18", "CUDA Progr
   expect_status("cudaErrorInvalidValue", launch(nullptr, 1));
 }
 
-PROCTOR_CHECK(Launch, ConfigurationStructureLaunchesKernel, "K16", "CUDA Runtime API, cudaLaunchKernelExC", kGate,
-              {"kernel.wrong_argument:arg=1", "kernel.skip"}) {
+PROCTOR_CHECK(Launch, ConfigurationStructureLaunchesKernel, "K16", "CUDA Runtime API, cudaLaunchKernelExC",
+              kGate, {"kernel.wrong_argument:arg=1", "kernel.skip"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "basic");

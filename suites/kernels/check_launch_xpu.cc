@@ -20,8 +20,8 @@ using suite::step;
 
 }  // namespace
 
-PROCTOR_CHECK(Launch, GlobalOffsetShiftsIds, "K17", "Level Zero specification, zeKernelSetGlobalOffsetExp", kGate,
-              {"kernel.offset_ignored"}) {
+PROCTOR_CHECK(Launch, GlobalOffsetShiftsIds, "K17", "Level Zero specification, zeKernelSetGlobalOffsetExp",
+              kGate, {"kernel.offset_ignored"}) {
   expect_ids({.groups = {3, 2, 2}, .group = {4, 2, 1}, .offset = {100, 7, 3}});
 }
 
@@ -64,8 +64,8 @@ PROCTOR_CHECK(Launch, LinearIdsCountEveryDimension, "K17",
   }
 }
 
-PROCTOR_CHECK(Launch, OnlyRequiredGroupSizeIsAccepted, "K13", "Level Zero specification, zeKernelSetGroupSize",
-              kWarn,
+PROCTOR_CHECK(Launch, OnlyRequiredGroupSizeIsAccepted, "K13",
+              "Level Zero specification, zeKernelSetGroupSize", kWarn,
               {"error.swallowed:api=zeKernelSetGroupSize", "kernel.wrong_result:kernel=group_8_4_2,at=1"}) {
   const auto context = leased();
   Queue queue(context);
@@ -119,8 +119,8 @@ PROCTOR_CHECK(KernelArgument, NullValueMeansNullPointer, "K16",
   }
 }
 
-PROCTOR_CHECK(KernelArgument, UnknownIndexIsRejected, "K16", "measured: Intel compute-runtime 26.27 refuses it",
-              kWarn, {"error.swallowed"}) {
+PROCTOR_CHECK(KernelArgument, UnknownIndexIsRejected, "K16",
+              "measured: Intel compute-runtime 26.27 refuses it", kWarn, {"error.swallowed"}) {
   const auto context = leased();
   const Module module = Module::load(context, "basic");
   Kernel kernel(module, "fill");

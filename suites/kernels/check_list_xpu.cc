@@ -136,8 +136,8 @@ PROCTOR_CHECK(CommandList, ResetRemovesCommands, "K38", "Level Zero specificatio
                read_as<std::uint32_t>(list.queue(), context, second), context.device());
 }
 
-PROCTOR_CHECK(CommandList, BarriersOrderCommands, "K38", "Level Zero specification, zeCommandListAppendBarrier",
-              kGate, {"order.barrier_ignored"}) {
+PROCTOR_CHECK(CommandList, BarriersOrderCommands, "K38",
+              "Level Zero specification, zeCommandListAppendBarrier", kGate, {"order.barrier_ignored"}) {
   const auto context = leased();
   List list(context);
   const Module module = Module::load(context, "basic");
@@ -163,8 +163,8 @@ PROCTOR_CHECK(CommandList, BarriersOrderCommands, "K38", "Level Zero specificati
 
 // ---- events within lists ----
 
-PROCTOR_CHECK(CommandList, EventResetHappensAtExecution, "K40", "Level Zero specification, zeCommandListAppendEventReset",
-              kGate, {"order.reset_ignored"}) {
+PROCTOR_CHECK(CommandList, EventResetHappensAtExecution, "K40",
+              "Level Zero specification, zeCommandListAppendEventReset", kGate, {"order.reset_ignored"}) {
   const auto context = leased();
   List list(context);
   Event event(context);

@@ -228,7 +228,8 @@ PROCTOR_CHECK(Matmul, EdgeTilesAreWithinErrorBound, "K31", kBound, kGate,
 }
 
 PROCTOR_CHECK(Matmul, EveryTileSizeGivesSameBits, "K31", kRounded, kGate,
-              {"kernel.wrong_result:arg=2,at=4,kernel=matmul,after=1", "kernel.corrupt_every_second_result:arg=2,at=4"}) {
+              {"kernel.wrong_result:arg=2,at=4,kernel=matmul,after=1",
+               "kernel.corrupt_every_second_result:arg=2,at=4"}) {
   const auto context = leased();
   Layers smallest(context, kTiles[0]);
   const auto expected = bits_of(product(smallest, kRagged));
@@ -253,7 +254,8 @@ PROCTOR_CHECK(Matmul, RepeatedProductHasSameBits, "K30", kRounded, kGate,
 }
 
 PROCTOR_CHECK(Matmul, EveryProcessGetsSameBits, "S3.9", kRounded, kGate,
-              {"kernel.wrong_result:arg=2,at=4,p=0.5,seed=3", "kernel.corrupt_every_second_result:arg=2,at=4"}) {
+              {"kernel.wrong_result:arg=2,at=4,p=0.5,seed=3",
+               "kernel.corrupt_every_second_result:arg=2,at=4"}) {
   const auto context = leased();
   Layers layers(context, 8);
   step("given the same product in this process, twice, and in two others");

@@ -71,7 +71,8 @@ PROCTOR_CHECK(Module, ReloadedModuleComputesSameResult, "K01", kCreate, kGate,
 
 // ---- variables of a module ----
 
-PROCTOR_CHECK(GlobalVariable, KernelReadsInitialValue, "K08", kGlobal, kGate, {"kernel.corrupt_global_variable"}) {
+PROCTOR_CHECK(GlobalVariable, KernelReadsInitialValue, "K08", kGlobal, kGate,
+              {"kernel.corrupt_global_variable"}) {
   const auto context = leased();
   Queue queue(context);
   step("given a kernel that reads a variable of its module");

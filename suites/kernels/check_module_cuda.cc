@@ -200,8 +200,8 @@ PROCTOR_CHECK(GlobalVariable, AddressAndSizeAreOptional, "K08",
   static_cast<void>(cudaGetLastError());
 }
 
-PROCTOR_CHECK(GlobalVariable, UnloadInvalidatesAddress, "K08", "CUDA Runtime API, cudaLibraryUnload", suite::kWarn,
-              {"alloc.claim_host_pointer"}) {
+PROCTOR_CHECK(GlobalVariable, UnloadInvalidatesAddress, "K08", "CUDA Runtime API, cudaLibraryUnload",
+              suite::kWarn, {"alloc.claim_host_pointer"}) {
   const auto context = leased();
   void* pointer = nullptr;
   std::size_t bytes = 0;

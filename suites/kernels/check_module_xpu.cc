@@ -82,8 +82,8 @@ PROCTOR_CHECK(Module, FailedBuildHasLog, "K05", "oneapi-src/level-zero-tests, te
   expect_true(!build.log.empty(), "the build log is not empty");
 }
 
-PROCTOR_CHECK(Module, NativeBinaryComputesSameResult, "K09", "Level Zero specification, zeModuleGetNativeBinary",
-              kGate, {"kernel.corrupt_native_binary"}) {
+PROCTOR_CHECK(Module, NativeBinaryComputesSameResult, "K09",
+              "Level Zero specification, zeModuleGetNativeBinary", kGate, {"kernel.corrupt_native_binary"}) {
   const auto context = leased();
   Queue queue(context);
   const Module first = Module::load(context, "basic");
@@ -245,7 +245,8 @@ PROCTOR_CHECK(CompilerCache, CachedModulesStaySeparate, "K52", kCache, kWarn,
     suite::expect_same(std::string("numbers of the ") + process + " process", "5 6 10 1 ", cache.numbers());
 }
 
-PROCTOR_CHECK_EACH(kDamages, CompilerCache, DamagedFilesChangeNoResult, "K52", kCache, kWarn, {"kernel.accept_damaged_cache"}) {
+PROCTOR_CHECK_EACH(kDamages, CompilerCache, DamagedFilesChangeNoResult, "K52", kCache, kWarn,
+                   {"kernel.accept_damaged_cache"}) {
   const CacheDirectory cache;
   fill(cache);
   step("given a cache in which every file is " + suite::parameter());

@@ -28,7 +28,8 @@ constexpr const char* kQueues = by_vendor("Level Zero programming guide, Command
 
 PROCTOR_CHECK(Event, EventIsPendingUntilKernelEnds, "K39", kEvents, kGate,
               by_vendor<Texts>({"order.report_ready_early", "order.never_report_ready"},
-                               {"order.report_ready_early", "order.never_report_ready", "order.lost_signal"})) {
+                               {"order.report_ready_early", "order.never_report_ready",
+                                "order.lost_signal"})) {
   const auto context = leased();
   Queue queue(context);
   Latch latch(context);
@@ -43,7 +44,8 @@ PROCTOR_CHECK(Event, EventIsPendingUntilKernelEnds, "K39", kEvents, kGate,
   expect_true(queue.idle(), "the queue is idle afterwards");
 }
 
-PROCTOR_CHECK(Event, CompletedEventMakesWritesVisible, "S1.7", kEvents, kGate, {"order.signal_before_work:us=20000"}) {
+PROCTOR_CHECK(Event, CompletedEventMakesWritesVisible, "S1.7", kEvents, kGate,
+              {"order.signal_before_work:us=20000"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "basic");
@@ -139,7 +141,8 @@ PROCTOR_CHECK(Queue, CommandWaitsForEveryEvent, "K43", kQueues, kGate, {"order.i
   }
 }
 
-PROCTOR_CHECK(Queue, EventMakesWrittenDataVisible, "S1.7", kQueues, kGate, {"order.signal_before_work:us=20000"}) {
+PROCTOR_CHECK(Queue, EventMakesWrittenDataVisible, "S1.7", kQueues, kGate,
+              {"order.signal_before_work:us=20000"}) {
   const auto context = leased();
   Queue first(context), second(context);
   const Module module = Module::load(context, "basic");

@@ -138,8 +138,9 @@ PROCTOR_CHECK(Queue, QueueWaitsForOtherDeviceEvent, "K43", kEvents, kGate,
 
 // ---- time ----
 
-PROCTOR_CHECK(Timestamp, ContextDurationIsWithinGlobalDuration, "K41", "Level Zero specification, ze_kernel_timestamp_result_t",
-              kGate, {"state.swapped_timestamps", "state.swap_context_timestamps"}) {
+PROCTOR_CHECK(Timestamp, ContextDurationIsWithinGlobalDuration, "K41",
+              "Level Zero specification, ze_kernel_timestamp_result_t", kGate,
+              {"state.swapped_timestamps", "state.swap_context_timestamps"}) {
   const auto context = leased();
   const DeviceRecord& record = *context.device().record();
   Counter counter(context);
@@ -281,8 +282,9 @@ PROCTOR_CHECK(EventIpc, SignalReachesOtherProcess, "K43", kIpc, kGate, {"ipc.eve
   expect_status("ZE_RESULT_SUCCESS", event.try_synchronize(kPatience));
 }
 
-PROCTOR_CHECK(EventIpc, ReopenedPoolKeepsEventStates, "K43", "Level Zero specification, zeEventPoolCloseIpcHandle",
-              kWarn, {"ipc.event_not_shared", "ipc.close_ignored"}) {
+PROCTOR_CHECK(EventIpc, ReopenedPoolKeepsEventStates, "K43",
+              "Level Zero specification, zeEventPoolCloseIpcHandle", kWarn,
+              {"ipc.event_not_shared", "ipc.close_ignored"}) {
   const auto context = leased();
   const SharedEvents events(context, 4);
   step(

@@ -202,7 +202,8 @@ PROCTOR_CHECK(PerThreadStream, TransfersRunBesideBlockingStream, "K38", kOwnStre
   }
 }
 
-PROCTOR_CHECK(PerThreadStream, SynchronousCopyWaitsForKernel, "S1.4", kOwnStream, kGate, {"order.end_wait_early"}) {
+PROCTOR_CHECK(PerThreadStream, SynchronousCopyWaitsForKernel, "S1.4", kOwnStream, kGate,
+              {"order.end_wait_early"}) {
   const auto context = leased();
   use(context.device());
   const Buffer from = device_memory(context, kApartBytes), to = host_memory(context, kApartBytes);

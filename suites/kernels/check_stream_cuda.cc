@@ -66,7 +66,8 @@ void expect_open(const StreamLatch& latch, const std::string& wait) {
 
 // ---- the default stream ----
 
-PROCTOR_CHECK(DefaultStream, WorkWaitsForBlockingStreams, "K38", kDefault, kGate, {"order.skip_default_stream_barrier"}) {
+PROCTOR_CHECK(DefaultStream, WorkWaitsForBlockingStreams, "K38", kDefault, kGate,
+              {"order.skip_default_stream_barrier"}) {
   const auto context = leased();
   Counter counter(context);
   const Stream legacy = Stream::legacy(), blocking = Stream::blocking();
@@ -80,7 +81,8 @@ PROCTOR_CHECK(DefaultStream, WorkWaitsForBlockingStreams, "K38", kDefault, kGate
   expect_same("count", "1", std::to_string(counter.value()));
 }
 
-PROCTOR_CHECK(DefaultStream, BlockingStreamsWaitForDefaultStream, "K38", kDefault, kGate, {"order.skip_default_stream_barrier"}) {
+PROCTOR_CHECK(DefaultStream, BlockingStreamsWaitForDefaultStream, "K38", kDefault, kGate,
+              {"order.skip_default_stream_barrier"}) {
   const auto context = leased();
   Counter counter(context);
   const Stream legacy = Stream::legacy(), blocking = Stream::blocking();
@@ -152,7 +154,8 @@ Stream stream_of(const std::string& kind) {
 }  // namespace
 
 PROCTOR_CHECK_EACH(kStreams, Synchronization, StreamSynchronizeBlocksUntilDone, "S1.4", kWaits, kGate,
-                   {"order.end_wait_early:api=cudaStreamSynchronize", "order.report_ready_early:api=cudaStreamQuery"}) {
+                   {"order.end_wait_early:api=cudaStreamSynchronize",
+                    "order.report_ready_early:api=cudaStreamQuery"}) {
   const auto context = leased();
   use(context.device());
   const Stream stream = stream_of(suite::parameter());
@@ -423,8 +426,8 @@ PROCTOR_CHECK(HostFunction, FunctionsRunInStreamOrder, "K44", kHostFunction, kGa
                std::vector{witnesses[0].seen, witnesses[1].seen, witnesses[2].seen}, context.device());
 }
 
-PROCTOR_CHECK(HostFunction, CallbackRunsAfterKernel, "K44", "CUDA Runtime API, cudaStreamAddCallback",
-              kGate, {"order.host_function_lost", "kernel.skip:times=1"}) {
+PROCTOR_CHECK(HostFunction, CallbackRunsAfterKernel, "K44", "CUDA Runtime API, cudaStreamAddCallback", kGate,
+              {"order.host_function_lost", "kernel.skip:times=1"}) {
   const auto context = leased();
   const Queue queue(context);
   const Module module = Module::load(context, "basic");

@@ -25,9 +25,8 @@ constexpr const char* kWorkGroup = "OpenCL C specification, work-group collectiv
 
 }  // namespace
 
-PROCTOR_CHECK(SubGroup, RequiredSizeIsUsed, "K37",
-              "Level Zero specification, ze_device_compute_properties_t", kGate,
-              {"kernel.sub_group_size_wrong"}) {
+PROCTOR_CHECK(SubGroup, RequiredSizeIsUsed, "K37", "Level Zero specification, ze_device_compute_properties_t",
+              kGate, {"kernel.sub_group_size_wrong"}) {
   const auto context = leased();
   const auto& sizes = context.device().properties().sub_group_sizes;
   Queue queue(context);
@@ -91,7 +90,8 @@ PROCTOR_CHECK(SubGroup, ElectionsAndMasksAreCorrect, "K37", kNonUniform, kGate,
 }
 
 PROCTOR_CHECK(SubGroup, ExtendedFunctionsReadEveryLane, "K37", kNonUniform, kGate,
-              {"kernel.swap_shuffled_lanes:kernel=lane_by_lane", "kernel.omit_last_lane:kernel=lane_by_lane"}) {
+              {"kernel.swap_shuffled_lanes:kernel=lane_by_lane",
+               "kernel.omit_last_lane:kernel=lane_by_lane"}) {
   for_each_size(leased(), "collectives_", [](SubGroups& sub_groups) {
     const auto in = lane_values<std::uint32_t>(sub_groups.items());
     const auto got = sub_groups.run<std::uint32_t>("lane_by_lane", 8 * sub_groups.lanes(), in);
@@ -140,7 +140,8 @@ PROCTOR_CHECK(SubGroup, ClusteredReductionsAreExact, "K37", kNonUniform, kGate,
 }
 
 PROCTOR_CHECK(SubGroup, InactiveLanesAreExcluded, "K37", kNonUniform, kGate,
-              {"kernel.omit_last_lane:kernel=some_lanes", "kernel.wrong_result:kernel=some_lanes,arg=1,at=4"}) {
+              {"kernel.omit_last_lane:kernel=some_lanes",
+               "kernel.wrong_result:kernel=some_lanes,arg=1,at=4"}) {
   for_each_size(leased(), "collectives_", [](SubGroups& sub_groups) {
     const auto in = lane_values<std::uint32_t>(sub_groups.items());
     const auto got = sub_groups.run<std::uint32_t>("some_lanes", 9, in);
@@ -252,7 +253,8 @@ PROCTOR_CHECK(WorkGroup, DoubleReductionsAndScansMatchHost, "K78", kWorkGroup, k
   });
 }
 
-PROCTOR_CHECK(WorkGroup, VotesIncludeEveryItem, "K78", kWorkGroup, kGate, {"kernel.omit_last_lane:kernel=group_votes"}) {
+PROCTOR_CHECK(WorkGroup, VotesIncludeEveryItem, "K78", kWorkGroup, kGate,
+              {"kernel.omit_last_lane:kernel=group_votes"}) {
   for_each_size(leased(), "collectives_", [](SubGroups& sub_groups) {
     const std::uint32_t group = sub_groups.items() / kGroupsOfLanes;
     const auto got = sub_groups.run<std::uint32_t>("group_votes", 2 * group);

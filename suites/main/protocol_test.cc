@@ -137,7 +137,8 @@ Told run_cases(const std::string& names) {
 }
 
 TEST(Protocol, RunsSeveralCasesInOrder) {
-  const auto told = run_cases(R"(["Sample.CheckPasses", "Sample.AssertionFails", "Sample.ParameterIsStepName/fp32"])");
+  const auto told =
+      run_cases(R"(["Sample.CheckPasses", "Sample.AssertionFails", "Sample.ParameterIsStepName/fp32"])");
   EXPECT_EQ(told.exit_code, 1);
   std::vector<std::string> ends;
   for (const auto& event : told.of("end"))
@@ -212,7 +213,8 @@ TEST(Protocol, SkipsPointsAfterThreeFailures) {
   const auto told = run_case("Sample.EveryPointFails");
   EXPECT_EQ(messages_of(told).size(), 3U);
   const std::string points = told.of("property").at(0).at("value");
-  EXPECT_NE(points.find("the other points were not run, because three had failed"), std::string::npos) << points;
+  EXPECT_NE(points.find("the other points were not run, because three had failed"), std::string::npos)
+      << points;
 }
 
 TEST(Protocol, SizeLimitsNumberOfPoints) {

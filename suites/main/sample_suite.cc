@@ -43,7 +43,8 @@ PROCTOR_CHECK(Sample, SomePointsFail, "R10", "the protocol", kGate,
     if (at.number("bytes") == 1 && at.text("type") == "f64") throw std::runtime_error("boom");
   });
 }
-PROCTOR_CHECK(Sample, EveryPointIsSkipped, "R10", "the protocol", kGate, .axes = {{"type", {"f16", "f64"}, {}}}) {
+PROCTOR_CHECK(Sample, EveryPointIsSkipped, "R10", "the protocol", kGate,
+              .axes = {{"type", {"f16", "f64"}, {}}}) {
   at_each_point([](const Point& at) { skip("unsupported:" + at.text("type")); });
 }
 PROCTOR_CHECK(Sample, EveryPointFails, "R10", "the protocol", kGate,

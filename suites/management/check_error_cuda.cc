@@ -341,7 +341,8 @@ PROCTOR_CHECK(LastError, ErrorIsKeptUntilRead, "M06", kLast, kGate,
   expect_status(kSuccess, last_error());
 }
 
-PROCTOR_CHECK(LastError, EveryThreadHasOwnError, "M06", kLast, kGate, {"error.share_last_error_between_threads"}) {
+PROCTOR_CHECK(LastError, EveryThreadHasOwnError, "M06", kLast, kGate,
+              {"error.share_last_error_between_threads"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "basic");
@@ -356,8 +357,9 @@ PROCTOR_CHECK(LastError, EveryThreadHasOwnError, "M06", kLast, kGate, {"error.sh
   expect_status(refusal, last_error());
 }
 
-PROCTOR_CHECK(LastError, NotReadyIsNotRecorded, "K39", "CUDA Runtime API, cudaErrorNotReady: not actually an error",
-              kGate, {"error.record_not_ready"}) {
+PROCTOR_CHECK(LastError, NotReadyIsNotRecorded, "K39",
+              "CUDA Runtime API, cudaErrorNotReady: not actually an error", kGate,
+              {"error.record_not_ready"}) {
   const auto context = leased();
   Queue queue(context);
   Latch latch(context);
@@ -378,7 +380,8 @@ PROCTOR_CHECK(StickyError, IllegalAddressPersists, "K47", kSticky, kGate, {"erro
 }
 
 // The documents say it of any work, without a list of what is work, and that cudaGetLastError resets the error.
-PROCTOR_CHECK(StickyError, EveryCallReportsIllegalAddress, "K47", kSticky, suite::kWarn, {"error.not_sticky"}) {
+PROCTOR_CHECK(StickyError, EveryCallReportsIllegalAddress, "K47", kSticky, suite::kWarn,
+              {"error.not_sticky"}) {
   step("given a second process whose kernel writes to an invalid address, and which makes more calls");
   Helper child("ask_after_an_illegal_address");
   const auto answer = child.answer();
@@ -423,7 +426,8 @@ PROCTOR_CHECK(DeviceReset, ResetFreesMemoryAndDeviceWorks, "K48", "CUDA Runtime 
   expect_true(answer.at("same").get<bool>(), "new memory keeps its bytes");
 }
 
-PROCTOR_CHECK(DeviceReset, ResetAffectsOnlyCurrentDevice, "K48", "CUDA Runtime API, cudaDeviceReset: the current device", kGate,
+PROCTOR_CHECK(DeviceReset, ResetAffectsOnlyCurrentDevice, "K48",
+              "CUDA Runtime API, cudaDeviceReset: the current device", kGate,
               .faults = {"state.reset_ignored"}, .devices = 2) {
   leased_devices(2);
   step("given a second process that uses two devices and resets one of them");
@@ -518,8 +522,8 @@ constexpr Named kNamed[] = {
 
 }  // namespace
 
-PROCTOR_CHECK(ErrorCode, EveryCodeHasNameAndText, "M06", "CUDA Runtime API, cudaGetErrorName, cudaGetErrorString",
-              kGate, {"error.wrong_code"}) {
+PROCTOR_CHECK(ErrorCode, EveryCodeHasNameAndText, "M06",
+              "CUDA Runtime API, cudaGetErrorName, cudaGetErrorString", kGate, {"error.wrong_code"}) {
   constexpr const char* kUnknown = "unrecognized error code";
   step("given codes that documents name, and one that does not exist");
   for (const Named& each : kNamed) {

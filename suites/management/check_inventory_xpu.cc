@@ -193,8 +193,8 @@ const std::vector<Query>& management_queries() {
 
 // What Sysman alone says of a card that is good.
 
-PROCTOR_CHECK(MemoryHealth, EveryModuleIsHealthy, "K110", "Level Zero specification, zes_mem_health_t", suite::kGate,
-              {"sysman.request_memory_replacement"}) {
+PROCTOR_CHECK(MemoryHealth, EveryModuleIsHealthy, "K110", "Level Zero specification, zes_mem_health_t",
+              suite::kGate, {"sysman.request_memory_replacement"}) {
   Asker asker;
   suite::step("given the health of each memory module");
   const int health = asker.ask(kMemoryQuery).at("health").get<int>();

@@ -248,8 +248,8 @@ void expect_windows(zes_device_handle_t card) {
 
 }  // namespace
 
-PROCTOR_CHECK(Sysman, PropertiesMatchCoreDevice, "K91", "Level Zero specification, zes_device_properties_t", kWarn,
-              {"sysman.wrong_uuid"}) {
+PROCTOR_CHECK(Sysman, PropertiesMatchCoreDevice, "K91", "Level Zero specification, zes_device_properties_t",
+              kWarn, {"sysman.wrong_uuid"}) {
   const Device card = leased_card();
   step("given the properties of the card by both interfaces");
   const auto seen = TOLD(zes_device_properties_t, ZES_STRUCTURE_TYPE_DEVICE_PROPERTIES,
@@ -280,7 +280,8 @@ PROCTOR_CHECK(Sysman, PropertiesMatchCoreDevice, "K91", "Level Zero specificatio
 PROCTOR_CHECK(Sysman, PciPropertiesAreConsistent, "K92",
               "Level Zero specification, zes_pci_properties_t and zes_pci_state_t", kWarn,
               {"sysman.wrong_pci_address", "sysman.wrong_unit:api=zesDevicePciGetState",
-               "sysman.wrong_unit:api=zesDevicePciGetBars", "sysman.repeat_first_answer:api=zesDevicePciGetStats"}) {
+               "sysman.wrong_unit:api=zesDevicePciGetBars",
+               "sysman.repeat_first_answer:api=zesDevicePciGetStats"}) {
   const Device card = leased_card();
   const auto managed_card = managed(card);
   step("given the card's place on the bus, and its link");
@@ -345,9 +346,11 @@ PROCTOR_CHECK(Sysman, MemoryModulesCoverDeviceMemory, "K93",
 
 // Only the simulator must count microseconds: "The activeTime time units are implementation-specific". With the kernel driver
 // xe, Intel's driver counts ticks of the device.
-PROCTOR_CHECK(Utilization, EngineActivityFollowsWork, "K87", "Level Zero specification, zes_engine_stats_t", kWarn,
+PROCTOR_CHECK(Utilization, EngineActivityFollowsWork, "K87", "Level Zero specification, zes_engine_stats_t",
+              kWarn,
               {"sysman.report_idle", "sysman.wrong_device:api=zesEngineGetActivity",
-               "sysman.wrong_unit:api=zesEngineGetActivity", "sysman.repeat_first_answer:api=zesEngineGetActivity",
+               "sysman.wrong_unit:api=zesEngineGetActivity",
+               "sysman.repeat_first_answer:api=zesEngineGetActivity",
                "sysman.return_previous_answer:api=zesEngineGetActivity"}) {
   const Device card = leased_card();
   const auto tiles = card.tiles();
@@ -408,7 +411,8 @@ PROCTOR_CHECK(Utilization, EngineActivityFollowsWork, "K87", "Level Zero specifi
 }
 
 PROCTOR_CHECK(Sensor, ClockStaysWithinRange, "K88",
-              "Level Zero specification, zes_freq_properties_t and zes_freq_state_t", kWarn, {"sysman.exceed_temperature_limit"}) {
+              "Level Zero specification, zes_freq_properties_t and zes_freq_state_t", kWarn,
+              {"sysman.exceed_temperature_limit"}) {
   const Device card = leased_card();
   ze_device_properties_t core{};
   core.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
@@ -540,8 +544,9 @@ PROCTOR_CHECK(
   static_cast<void>(ZES_CALL(zesDeviceEventRegister, self, zes_event_type_flags_t{0}));
 }
 
-PROCTOR_CHECK(ProcessList, ProcessesAreListedWithMemory, "K86", "Level Zero specification, zesDeviceProcessesGetState",
-              kWarn, {"sysman.freeze_free_memory", "sysman.small_process_hidden"}) {
+PROCTOR_CHECK(ProcessList, ProcessesAreListedWithMemory, "K86",
+              "Level Zero specification, zesDeviceProcessesGetState", kWarn,
+              {"sysman.freeze_free_memory", "sysman.small_process_hidden"}) {
   const auto context = leased();
   const auto card = managed(context.device());
   const auto own = static_cast<std::uint32_t>(getpid());

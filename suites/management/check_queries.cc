@@ -118,8 +118,10 @@ PROCTOR_CHECK(Management, UsedMemoryFollowsOtherProcess, "K98", kFollows, kWarn,
                          "sysman.wrong_unit:api=nvmlDeviceGetMemoryInfo"),
                by_vendor("sysman.wrong_unit:api=zesDeviceProcessesGetState",
                          "sysman.wrong_unit:api=nvmlDeviceGetComputeRunningProcesses_v3"),
-               by_vendor("sysman.repeat_first_answer:api=zesMemoryGetState", "sysman.repeat_first_answer:api=nvmlDeviceGetMemoryInfo"),
-               by_vendor("sysman.return_previous_answer:api=zesMemoryGetState", "sysman.return_previous_answer:api=nvmlDeviceGetMemoryInfo")}) {
+               by_vendor("sysman.repeat_first_answer:api=zesMemoryGetState",
+                         "sysman.repeat_first_answer:api=nvmlDeviceGetMemoryInfo"),
+               by_vendor("sysman.return_previous_answer:api=zesMemoryGetState",
+                         "sysman.return_previous_answer:api=nvmlDeviceGetMemoryInfo")}) {
   const Device card = leased_device();
   const Context context(card);
   const Buffer counted = need_counted_memory(context);
@@ -230,8 +232,8 @@ PROCTOR_CHECK(DeviceState, WorkingCardNeedsNoReset, "K103", kResetSource, kGate,
   expect_same("the reason for a reset", "", asker.ask(kResetQuery).at("reason").get<std::string>());
 }
 
-PROCTOR_CHECK(Clock, LoadCausesNoThrottling, "K104", kThrottleSource, kWarn,
-              .faults = {"sysman.throttled"}, .sizes = {.smoke = 1, .ci = 20, .full = 20'000, .unit = "ms"}) {
+PROCTOR_CHECK(Clock, LoadCausesNoThrottling, "K104", kThrottleSource, kWarn, .faults = {"sysman.throttled"},
+              .sizes = {.smoke = 1, .ci = 20, .full = 20'000, .unit = "ms"}) {
   const auto context = leased();
   Asker asker;
   step("given a load for some time");
@@ -281,7 +283,8 @@ void work(const Context& context) {
 
 }  // namespace
 
-PROCTOR_CHECK(Sensor, TemperatureStaysBelowLimit, "K53", kTemperature, kWarn, {"sysman.exceed_temperature_limit"}) {
+PROCTOR_CHECK(Sensor, TemperatureStaysBelowLimit, "K53", kTemperature, kWarn,
+              {"sysman.exceed_temperature_limit"}) {
   const auto context = leased();
   step("given a device that has worked");
   work(context);

@@ -101,8 +101,8 @@ PROCTOR_CHECK(MemoryInfo, FreeIsAtMostTotal, "M16", kState, kGate,
 }
 
 // A driver may give what a check before it freed: in each of these, nothing ran before.
-PROCTOR_CHECK(MemoryInfo, FreeFallsByAllocatedSize, "M17", kState, kGate, .faults = {"sysman.freeze_free_memory"},
-              .alone = true) {
+PROCTOR_CHECK(MemoryInfo, FreeFallsByAllocatedSize, "M17", kState, kGate,
+              .faults = {"sysman.freeze_free_memory"}, .alone = true) {
   const auto context = leased();
   const Buffer counted = need_counted_memory(context);
   const std::uint64_t before = context.device().memory().free;
@@ -114,8 +114,8 @@ PROCTOR_CHECK(MemoryInfo, FreeFallsByAllocatedSize, "M17", kState, kGate, .fault
 }
 
 // The same for half of all that is free, piece by piece. A page of each is written: a driver may take it at its first use.
-PROCTOR_CHECK(MemoryInfo, FreeFallsByEachLargeAllocation, "M17", kState, kWarn, .faults = {"sysman.limit_reported_memory_use"},
-              .alone = true) {
+PROCTOR_CHECK(MemoryInfo, FreeFallsByEachLargeAllocation, "M17", kState, kWarn,
+              .faults = {"sysman.limit_reported_memory_use"}, .alone = true) {
   const auto context = leased();
   const Buffer counted = need_counted_memory(context);
   const std::uint64_t before = context.device().memory().free;
@@ -146,7 +146,8 @@ PROCTOR_CHECK(MemoryInfo, FreedMemoryCountsAsFree, "M17", kState, kGate, {"alloc
 
 // The sum of many small losses is seen where each is below the slack. What a driver keeps of the first cycles it has for the
 // others.
-PROCTOR_CHECK(MemoryLeak, CreateDestroyCyclesLeakNothing, "M18", kFrees, kGate, .faults = {"alloc.leak_on_free:every=3"},
+PROCTOR_CHECK(MemoryLeak, CreateDestroyCyclesLeakNothing, "M18", kFrees, kGate,
+              .faults = {"alloc.leak_on_free:every=3"},
               .sizes = {.smoke = 20, .ci = 60, .full = 1000, .unit = "cycles"}) {
   const auto context = leased();
   const Buffer counted = need_counted_memory(context);
@@ -171,8 +172,8 @@ PROCTOR_CHECK(MemoryLeak, CreateDestroyCyclesLeakNothing, "M18", kFrees, kGate, 
                                       std::to_string(lost) + " bytes of 16 MiB each");
 }
 
-PROCTOR_CHECK(MemoryInfo, AllocationLeavesOtherDevicesUnchanged, "S4.5", kState, kGate, .faults = {"sysman.freeze_free_memory"},
-              .devices = 2, .alone = true) {
+PROCTOR_CHECK(MemoryInfo, AllocationLeavesOtherDevicesUnchanged, "S4.5", kState, kGate,
+              .faults = {"sysman.freeze_free_memory"}, .devices = 2, .alone = true) {
   const auto devices = leased_devices(2);
   const Context context(devices[0]);
   const Buffer counted = need_counted_memory(context);
@@ -187,8 +188,8 @@ PROCTOR_CHECK(MemoryInfo, AllocationLeavesOtherDevicesUnchanged, "S4.5", kState,
 }
 
 // The driver may return freed memory of an earlier check in between: no check runs before this one.
-PROCTOR_CHECK(MemoryInfo, OtherProcessReducesFreeMemory, "M17", kState, kGate, .faults = {"sysman.freeze_free_memory"},
-              .alone = true) {
+PROCTOR_CHECK(MemoryInfo, OtherProcessReducesFreeMemory, "M17", kState, kGate,
+              .faults = {"sysman.freeze_free_memory"}, .alone = true) {
   const Device device = leased_device();
   const Buffer counted = need_counted_memory(Context(device));
   const std::uint64_t before = device.memory().free;
@@ -263,8 +264,8 @@ PROCTOR_CHECK(OutOfMemory, AllocationSucceedsAgainAfterFree, "M06",
                context.device());
 }
 
-PROCTOR_CHECK(OutOfMemory, ThreeQuartersOfFreeAreAllocatable, "M07", "NVIDIA DCGM, memory plugin: 75 % of free", kWarn,
-              {"alloc.leak_on_free"}) {
+PROCTOR_CHECK(OutOfMemory, ThreeQuartersOfFreeAreAllocatable, "M07",
+              "NVIDIA DCGM, memory plugin: 75 % of free", kWarn, {"alloc.leak_on_free"}) {
   const auto context = leased();
   const std::uint64_t free = available_memory(context.device());
   for (const char* round : {"first", "second"}) {

@@ -261,8 +261,8 @@ PROCTOR_CHECK(MemoryLeak, FreedHostMemoryIsReusable, "M18", kFree, kWarn, {"allo
 }
 
 // A driver may free late, and others may take what is free meanwhile.
-PROCTOR_CHECK(MemoryLeak, FreedDeviceMemoryIsReusable, "M18", "project rule: Memory that was freed can be allocated again.",
-              kWarn, {"alloc.leak_on_free"}) {
+PROCTOR_CHECK(MemoryLeak, FreedDeviceMemoryIsReusable, "M18",
+              "project rule: Memory that was freed can be allocated again.", kWarn, {"alloc.leak_on_free"}) {
   const auto context = leased();
   const std::uint64_t free = available_memory(context.device());
   const std::uint64_t piece = std::min(context.device().properties().largest_allocation, free / 4);

@@ -172,7 +172,8 @@ std::string comparison(const char* smaller, std::uint64_t a, const char* larger,
 
 }  // namespace
 
-PROCTOR_CHECK(MemoryInfo, CoreAndSysmanSizesAgree, "M50", kAccounting, suite::kWarn, {"sysman.understate_memory_size"}) {
+PROCTOR_CHECK(MemoryInfo, CoreAndSysmanSizesAgree, "M50", kAccounting, suite::kWarn,
+              {"sysman.understate_memory_size"}) {
   for (const Device& card : leased_devices(1)) {
     step("given the reported memory of " + describe(card));
     const Layers layers = layers_of(card);
@@ -186,8 +187,8 @@ PROCTOR_CHECK(MemoryInfo, CoreAndSysmanSizesAgree, "M50", kAccounting, suite::kW
   }
 }
 
-PROCTOR_CHECK(MemoryInfo, TileCoreAndSysmanSizesAgree, "M50", kAccounting, suite::kWarn, .faults = {"sysman.understate_memory_size"},
-              .needs = {"tiles>=2"}) {
+PROCTOR_CHECK(MemoryInfo, TileCoreAndSysmanSizesAgree, "M50", kAccounting, suite::kWarn,
+              .faults = {"sysman.understate_memory_size"}, .needs = {"tiles>=2"}) {
   const Device card = leased_device();
   need(card.tiles().size() >= 2, "needs:tiles>=2");
   step("given the reported memory of each tile of " + describe(card));

@@ -116,7 +116,8 @@ PROCTOR_CHECK(AsyncCopy, CopyOverlapsKernel, "S1.10", kCopyEngines, kWarn, {"ord
   need_side_by_side(beside);
 }
 
-PROCTOR_CHECK(AsyncCopy, ChainedCopiesRunInOrder, "M28", kEvents, kGate, {"copy.skip:min=5000,after=4,times=1"}) {
+PROCTOR_CHECK(AsyncCopy, ChainedCopiesRunInOrder, "M28", kEvents, kGate,
+              {"copy.skip:min=5000,after=4,times=1"}) {
   const auto context = leased();
   Queue queue(context);
   const auto sent = noise(5000, 4);
@@ -143,8 +144,8 @@ PROCTOR_CHECK(AsyncCopy, SynchronizeWaitsForCopy, "M28",
                         "CUDA Runtime API, cudaStreamQuery"),
               kGate,
               .faults = by_vendor<Texts>({"order.end_wait_early", "order.hang_in_sync"},
-                                         {"order.end_wait_early:api=cudaStreamSynchronize", "order.report_ready_early",
-                                          "order.hang_in_sync"}),
+                                         {"order.end_wait_early:api=cudaStreamSynchronize",
+                                          "order.report_ready_early", "order.hang_in_sync"}),
               .expects = suite::kHang) {
   const auto context = leased();
   Queue queue(context);

@@ -78,8 +78,8 @@ PROCTOR_CHECK(Context, DestroyKeepsOtherContextMemory, "M53", "Level Zero specif
                context.device());
 }
 
-PROCTOR_CHECK(Context, NamedDevicesAreUsable, "M53", "Level Zero specification, zeContextCreateEx",
-              kGate, {"alloc.wrong_type"}) {
+PROCTOR_CHECK(Context, NamedDevicesAreUsable, "M53", "Level Zero specification, zeContextCreateEx", kGate,
+              {"alloc.wrong_type"}) {
   const auto context = leased();
   const auto device = native(context.device());
   std::vector<std::vector<ze_device_handle_t>> lists = {{}, {device}};
@@ -156,8 +156,8 @@ PROCTOR_CHECK(GlobalTimestamp, DeviceAndHostClockRatesMatch, "M54",
 
 // The specification makes no exception for memory of several tiles. Intel's driver may spread a buffer over the tiles, and then
 // exports the part on the first one.
-PROCTOR_CHECK(Ipc, MultiTileBufferIsByteExact, "M41", "Level Zero specification, zeMemGetIpcHandle", suite::kWarn,
-              .faults = {"ipc.wrong_buffer"}, .needs = {"tiles>=2"}) {
+PROCTOR_CHECK(Ipc, MultiTileBufferIsByteExact, "M41", "Level Zero specification, zeMemGetIpcHandle",
+              suite::kWarn, .faults = {"ipc.wrong_buffer"}, .needs = {"tiles>=2"}) {
   const auto context = leased();
   need(context.device().tiles().size() >= 2, "needs:tiles>=2");
   Queue queue(context);

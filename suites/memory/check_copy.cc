@@ -278,14 +278,15 @@ void copy_between_every_two(const std::vector<Device>& devices) {
 
 }  // namespace
 
-PROCTOR_CHECK(PeerCopy, TwoDevicesExchangeExactBytes, "S1.18", kPeers, kGate, .faults = {"copy.skip_peer_copy"},
-              .devices = 2, .needs = {"p2p"}) {
+PROCTOR_CHECK(PeerCopy, TwoDevicesExchangeExactBytes, "S1.18", kPeers, kGate,
+              .faults = {"copy.skip_peer_copy"}, .devices = 2, .needs = {"p2p"}) {
   copy_between_every_two(leased_devices(2));
 }
 
 // It also tries the ways between devices that are no neighbours in the ring of --each-device.
 PROCTOR_CHECK(PeerCopy, FourDevicesExchangeExactBytes, "S1.18", kPeers, kGate,
-              .faults = {"copy.skip_peer_copy_beyond_second", "copy.skip_peer_copy"}, .devices = 4, .needs = {"p2p"}) {
+              .faults = {"copy.skip_peer_copy_beyond_second", "copy.skip_peer_copy"}, .devices = 4,
+              .needs = {"p2p"}) {
   copy_between_every_two(leased_devices(4));
 }
 
@@ -331,7 +332,8 @@ PROCTOR_CHECK(Fill, EveryPatternSizeIsByteExact, "M27", kFill, kGate,
   places.record();
 }
 
-PROCTOR_CHECK(Fill, LastPatternIsWritten, "M27", kFill, kGate, {"copy.omit_last_fill_pattern", "copy.skip_fill"}) {
+PROCTOR_CHECK(Fill, LastPatternIsWritten, "M27", kFill, kGate,
+              {"copy.omit_last_fill_pattern", "copy.skip_fill"}) {
   on_device_and_tiles([&](const Context& context) {
     for (const std::size_t times : {1U, 2U, 3U, 1000U, 1001U}) {
       step("given " + std::to_string(times) + " patterns of " + std::to_string(kWord) + " bytes");
@@ -340,8 +342,8 @@ PROCTOR_CHECK(Fill, LastPatternIsWritten, "M27", kFill, kGate, {"copy.omit_last_
   });
 }
 
-PROCTOR_CHECK_EACH((std::vector<std::string>{"shared", "host"}), Fill, HostAccessibleMemoryIsFilled, "M27", kFill,
-                   kGate, {"copy.skip_fill", "memory.corrupt_fill:at=17"}) {
+PROCTOR_CHECK_EACH((std::vector<std::string>{"shared", "host"}), Fill, HostAccessibleMemoryIsFilled, "M27",
+                   kFill, kGate, {"copy.skip_fill", "memory.corrupt_fill:at=17"}) {
   const auto context = leased();
   Queue queue(context);
   const auto pattern = noise(kWord, 3);

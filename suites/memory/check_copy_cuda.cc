@@ -214,7 +214,8 @@ PROCTOR_CHECK(Fill, OnlyLowByteIsWritten, "M27",
 }
 
 PROCTOR_CHECK(Volume, RoundTripIsByteExact, "M25", kVolume, kGate,
-              {"memory.corrupt_copy:at=17,times=1", "copy.copy_first_slice_only", "copy.pitch_ignored:times=1"}) {
+              {"memory.corrupt_copy:at=17,times=1", "copy.copy_first_slice_only",
+               "copy.pitch_ignored:times=1"}) {
   const auto context = leased();
   auto sent = noise(kWidth * kHeight * kDepth, 4);
   std::vector<std::byte> got(sent.size());
@@ -261,7 +262,8 @@ struct Box {
 
 }  // namespace
 
-PROCTOR_CHECK(Volume, FillWritesOnlyBox, "M27", kVolume, kGate, {"copy.skip_fill", "copy.omit_last_fill_pattern"}) {
+PROCTOR_CHECK(Volume, FillWritesOnlyBox, "M27", kVolume, kGate,
+              {"copy.skip_fill", "copy.omit_last_fill_pattern"}) {
   const auto context = leased();
   Queue queue(context);
   auto expected = noise(Box::kBytes, 6);
@@ -275,7 +277,8 @@ PROCTOR_CHECK(Volume, FillWritesOnlyBox, "M27", kVolume, kGate, {"copy.skip_fill
                read_bytes(queue, context, memory.data(), Box::kBytes), context.device());
 }
 
-PROCTOR_CHECK(Volume, CopyWritesOnlyBox, "M25", kVolume, kGate, {"copy.copy_first_slice_only", "copy.pitch_ignored"}) {
+PROCTOR_CHECK(Volume, CopyWritesOnlyBox, "M25", kVolume, kGate,
+              {"copy.copy_first_slice_only", "copy.pitch_ignored"}) {
   const auto context = leased();
   Queue queue(context);
   const auto sent = noise(Box::kBytes, 7);
@@ -720,8 +723,8 @@ PROCTOR_HELPER(read_a_closed_peer) {
 }  // namespace
 
 // Cards may be linked so closely that access is had without asking for it: what the guide forbids is to rely on it.
-PROCTOR_CHECK(PeerAccess, KernelNeedsEnabledAccess, "M51", kPeer, suite::kWarn, .faults = {"kernel.allow_disabled_peer_access"},
-              .devices = 2, .needs = {"p2p"}) {
+PROCTOR_CHECK(PeerAccess, KernelNeedsEnabledAccess, "M51", kPeer, suite::kWarn,
+              .faults = {"kernel.allow_disabled_peer_access"}, .devices = 2, .needs = {"p2p"}) {
   for (const char* access : {"never", "disabled"}) {
     step(std::string("given a kernel that reads a peer's memory, access to which was ") +
          (access == std::string("never") ? "never enabled" : "disabled again"));

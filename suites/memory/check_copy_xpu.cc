@@ -41,13 +41,15 @@ constexpr const char* kFill = "Level Zero specification, zeCommandListAppendMemo
 
 }  // namespace
 
-PROCTOR_CHECK(Copy, ImmediateListCopyIsByteExact, "M22", "Level Zero specification, zeCommandListCreateImmediate",
-              kGate, {"memory.corrupt_copy:at=17,times=1", "copy.short"}) {
+PROCTOR_CHECK(Copy, ImmediateListCopyIsByteExact, "M22",
+              "Level Zero specification, zeCommandListCreateImmediate", kGate,
+              {"memory.corrupt_copy:at=17,times=1", "copy.short"}) {
   copy_all_sizes({.from = MemoryKind::kHost, .to = MemoryKind::kDevice, .mode = Queue::Mode::kImmediate});
   copy_all_sizes({.from = MemoryKind::kDevice, .to = MemoryKind::kHost, .mode = Queue::Mode::kImmediate});
 }
 
-PROCTOR_CHECK(Fill, ImmediateListFillIsByteExact, "M27", kFill, kGate, .faults = {"copy.skip_fill", "copy.shift_fill_pattern"},
+PROCTOR_CHECK(Fill, ImmediateListFillIsByteExact, "M27", kFill, kGate,
+              .faults = {"copy.skip_fill", "copy.shift_fill_pattern"},
               .axes = {{"patterns", {"1", "77", "511", "8191", "8192", "8193", "40000"}, {}},
                        {"pattern", {"1", "8", "128"}, {}}}) {
   const auto context = leased();
@@ -87,8 +89,8 @@ PROCTOR_CHECK(SharedAllocation, PrefetchKeepsContents, "M37",
   expect_bytes("shared memory after it", sent, {buffer.data(), buffer.bytes()}, context.device());
 }
 
-PROCTOR_CHECK(Residency, EvictedMemoryKeepsContents, "M48", "Level Zero specification, zeContextEvictMemory", kGate,
-              {"alloc.corrupt_evicted_memory:at=17"}) {
+PROCTOR_CHECK(Residency, EvictedMemoryKeepsContents, "M48", "Level Zero specification, zeContextEvictMemory",
+              kGate, {"alloc.corrupt_evicted_memory:at=17"}) {
   const auto context = leased();
   Queue queue(context);
   const auto sent = noise(1 << 16, 3);

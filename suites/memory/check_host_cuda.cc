@@ -429,8 +429,8 @@ PROCTOR_CHECK(Ipc, OpenEnablesPeerAccess, "M41",
   }
 }
 
-PROCTOR_CHECK(Ipc, CloseKeepsPendingCopyIntact, "M41", "CUDA Runtime API, cudaIpcCloseMemHandle", suite::kWarn,
-              {"ipc.wrong_buffer", "copy.skip"}) {
+PROCTOR_CHECK(Ipc, CloseKeepsPendingCopyIntact, "M41", "CUDA Runtime API, cudaIpcCloseMemHandle",
+              suite::kWarn, {"ipc.wrong_buffer", "copy.skip"}) {
   const auto context = leased();
   need(context.device().properties().ipc, "unsupported:ipc");
   Queue queue(context);

@@ -249,7 +249,8 @@ PROCTOR_CHECK(Ipc, HandleOpensReallocatedBuffer, "M41", kIpc, suite::kWarn,
   }
 }
 
-PROCTOR_CHECK(Ipc, TwoImportersShareMemory, "M41", kIpc, kGate, {"ipc.open_private_copy", "ipc.wrong_buffer"}) {
+PROCTOR_CHECK(Ipc, TwoImportersShareMemory, "M41", kIpc, kGate,
+              {"ipc.open_private_copy", "ipc.wrong_buffer"}) {
   const auto context = leased();
   need(context.device().properties().ipc, "unsupported:ipc");
   Queue queue(context);
@@ -276,7 +277,8 @@ PROCTOR_CHECK(Ipc, TwoImportersShareMemory, "M41", kIpc, kGate, {"ipc.open_priva
 }
 
 // What is opened is paid for by who made it.
-PROCTOR_CHECK(Ipc, OpenedHandleTakesNoMemory, "M41", kIpc, suite::kWarn, {"sysman.freeze_free_memory:after=1"}) {
+PROCTOR_CHECK(Ipc, OpenedHandleTakesNoMemory, "M41", kIpc, suite::kWarn,
+              {"sysman.freeze_free_memory:after=1"}) {
   const auto context = leased();
   need(context.device().properties().ipc, "unsupported:ipc");
   const Buffer counted = need_counted_memory(context);

@@ -145,8 +145,9 @@ PROCTOR_CHECK(HostMemoryLimit, AddressSpaceLimitIsHandledCleanly, "M31", kHostMe
 // Either answer is right: a driver may move what does not fit, or refuse it. Only on a machine that could
 // hold all of it, and never more than that.
 PROCTOR_CHECK(SharedAllocation, OversubscriptionKeepsContents, "M36", kOvercommit, kGate,
-              {"alloc.overlap_live_allocations", by_vendor("error.wrong_code:err=0x78000004,api=zeMemAllocShared",
-                                             "error.wrong_code:err=1,api=cudaMallocManaged")}) {
+              {"alloc.overlap_live_allocations",
+               by_vendor("error.wrong_code:err=0x78000004,api=zeMemAllocShared",
+                         "error.wrong_code:err=1,api=cudaMallocManaged")}) {
   const auto context = leased();
   need(!MemoryCap::of_process().is_set(), kNeedsNoCap);  // it ends far below what the device has
   need(context.device().properties().shared_memory, "unsupported:shared_memory");
@@ -285,8 +286,8 @@ PROCTOR_CHECK(LargeBuffer, EveryFillLengthIsByteExact, "M47", kRelaxed, kGate,
   });
 }
 
-PROCTOR_CHECK(LargeBuffer, EveryCopyLengthIsByteExact, "M47", kRelaxed, kGate, .faults = {"copy.short", "copy.overrun"},
-              .axes = {suite::axis::bytes()}) {
+PROCTOR_CHECK(LargeBuffer, EveryCopyLengthIsByteExact, "M47", kRelaxed, kGate,
+              .faults = {"copy.short", "copy.overrun"}, .axes = {suite::axis::bytes()}) {
   const auto context = leased();
   Queue queue(context);
   suite::at_each_point([&](const suite::Point& at) {

@@ -43,7 +43,8 @@ PROCTOR_CHECK(ManagedMemory, PrefetchKeepsContents, "M37", kPrefetch, kGate,
   expect_bytes("managed memory after it", sent, {buffer.data(), buffer.bytes()}, context.device());
 }
 
-PROCTOR_CHECK(ManagedMemory, AdviceKeepsContents, "M37", kAdvise, kGate, {"copy.prefetch_corrupts:at=17,times=1"}) {
+PROCTOR_CHECK(ManagedMemory, AdviceKeepsContents, "M37", kAdvise, kGate,
+              {"copy.prefetch_corrupts:at=17,times=1"}) {
   const auto context = leased();
   const Buffer buffer = shared_memory(context, 8192);
   need_concurrent_access(context);
@@ -177,8 +178,8 @@ PROCTOR_CHECK(ManagedMemory, HostAndKernelWriteConcurrently, "M35", kConcurrent,
   expect_words("both halves", expected, words.as<std::uint32_t>(), context.device());
 }
 
-PROCTOR_CHECK(ManagedMemory, EveryAttachFlagIsUsable, "M35", "CUDA Runtime API, cudaMallocManaged: flags", kGate,
-              {"kernel.skip:kernel=fill", "kernel.wrong_argument:arg=1,kernel=fill"}) {
+PROCTOR_CHECK(ManagedMemory, EveryAttachFlagIsUsable, "M35", "CUDA Runtime API, cudaMallocManaged: flags",
+              kGate, {"kernel.skip:kernel=fill", "kernel.wrong_argument:arg=1,kernel=fill"}) {
   const auto context = leased();
   need(context.device().properties().shared_memory, "unsupported:shared_memory");
   Queue queue(context);

@@ -100,7 +100,8 @@ PROCTOR_CHECK(MemoryPool, MemoryIsUsableInStreamOrder, "M38", kOrder, kGate,
   expect_bytes("bytes that were copied there and back", sent, got, context.device());
 }
 
-PROCTOR_CHECK(MemoryPool, LiveAllocationsDoNotOverlap, "M38", kOrder, kGate, {"alloc.overlap_live_allocations"}) {
+PROCTOR_CHECK(MemoryPool, LiveAllocationsDoNotOverlap, "M38", kOrder, kGate,
+              {"alloc.overlap_live_allocations"}) {
   const auto context = leased();
   need_pools(context);
   Queue queue(context);
@@ -119,7 +120,8 @@ PROCTOR_CHECK(MemoryPool, LiveAllocationsDoNotOverlap, "M38", kOrder, kGate, {"a
 }
 
 // Whatever a pool keeps of what was freed, a piece has room for what was asked for, and shares it with no other.
-PROCTOR_CHECK(MemoryPool, MixedSizeAllocationsKeepContents, "M38", kOrder, kGate, {"alloc.reuse_too_small_block", "alloc.overlap_live_allocations"}) {
+PROCTOR_CHECK(MemoryPool, MixedSizeAllocationsKeepContents, "M38", kOrder, kGate,
+              {"alloc.reuse_too_small_block", "alloc.overlap_live_allocations"}) {
   const auto context = leased();
   Queue queue(context);
   const Pool pool(context);
@@ -152,7 +154,8 @@ PROCTOR_CHECK(MemoryPool, MixedSizeAllocationsKeepContents, "M38", kOrder, kGate
 
 // What is freed behind work that has not run yet is not given to another stream,
 // which would write it too early.
-PROCTOR_CHECK(MemoryPool, OtherStreamNeverReusesMemoryEarly, "M38", kOrder, kGate, {"alloc.reuse_memory_before_free"}) {
+PROCTOR_CHECK(MemoryPool, OtherStreamNeverReusesMemoryEarly, "M38", kOrder, kGate,
+              {"alloc.reuse_memory_before_free"}) {
   const auto context = leased();
   need_pools(context);
   Queue first(context), second(context);
@@ -194,8 +197,9 @@ PROCTOR_CHECK(MemoryPool, TrimReleasesReservedMemory, "M39", kTrim, kGate, {"all
               std::to_string(pool.get(cudaMemPoolAttrReservedMemCurrent)));
 }
 
-PROCTOR_CHECK(MemoryPool, UsedBytesAreCounted, "M39", "CUDA Runtime API, cudaMemPoolAttrUsedMemCurrent, UsedMemHigh",
-              kGate, {"sysman.freeze_free_memory:api=cudaMemPoolGetAttribute"}) {
+PROCTOR_CHECK(MemoryPool, UsedBytesAreCounted, "M39",
+              "CUDA Runtime API, cudaMemPoolAttrUsedMemCurrent, UsedMemHigh", kGate,
+              {"sysman.freeze_free_memory:api=cudaMemPoolGetAttribute"}) {
   const auto context = leased();
   Queue queue(context);
   const Pool pool(context);
@@ -233,7 +237,8 @@ PROCTOR_CHECK(MemoryPool, ReusedMemoryHoldsNewContents, "M38", kOrder, kGate,
   }
 }
 
-PROCTOR_CHECK(MemoryPool, TrimReturnsMemoryToDevice, "M39", kTrim, kGate, {"alloc.trim_ignored", "alloc.leak_on_free"}) {
+PROCTOR_CHECK(MemoryPool, TrimReturnsMemoryToDevice, "M39", kTrim, kGate,
+              {"alloc.trim_ignored", "alloc.leak_on_free"}) {
   const auto context = leased();
   Queue queue(context);
   const Pool pool(context);
@@ -301,7 +306,8 @@ PROCTOR_CHECK(MemoryPool, TrimKeepsRequestedBytes, "M39", kTrim, kGate,
 }
 
 // "the allocator will try to release memory back to the OS on the next call to stream, event or context synchronize"
-PROCTOR_CHECK(MemoryPool, SynchronizeReleasesMemoryAboveThreshold, "M39", kTrim, suite::kWarn, {"alloc.trim_ignored"}) {
+PROCTOR_CHECK(MemoryPool, SynchronizeReleasesMemoryAboveThreshold, "M39", kTrim, suite::kWarn,
+              {"alloc.trim_ignored"}) {
   const auto context = leased();
   Queue queue(context);
   need_memory(context.device(), 4 * kPiece);
@@ -343,7 +349,8 @@ PROCTOR_CHECK(MemoryPool, TrimKeepsMemoryOfQueuedWork, "M38", kOrder, kGate,
   expect_bytes("bytes that were read", sent, {seen.data(), seen.bytes()}, context.device());
 }
 
-PROCTOR_CHECK(MemoryPool, AttributesAreReportedAsSet, "M39", "CUDA Runtime API, cudaMemPoolSetAttribute", kGate,
+PROCTOR_CHECK(MemoryPool, AttributesAreReportedAsSet, "M39", "CUDA Runtime API, cudaMemPoolSetAttribute",
+              kGate,
               {"error.swallowed:api=cudaMemPoolSetAttribute",
                "error.wrong_code:api=cudaMemPoolSetAttribute"}) {
   const auto context = leased();
@@ -506,8 +513,8 @@ PROCTOR_CHECK(MemoryPool, CurrentPoolServesDevice, "M38",
 
 // In a process that has used other pools, the driver 580.159.04 sometimes divides by zero (2 of 4 runs in batches on an
 // H100).
-PROCTOR_CHECK(MemoryPool, AllocationOutlivesDestroyedPool, "M38", "CUDA Runtime API, cudaMemPoolDestroy", kGate,
-              .faults = {"alloc.leak_on_free:min=134217728", "copy.skip"}, .alone = true) {
+PROCTOR_CHECK(MemoryPool, AllocationOutlivesDestroyedPool, "M38", "CUDA Runtime API, cudaMemPoolDestroy",
+              kGate, .faults = {"alloc.leak_on_free:min=134217728", "copy.skip"}, .alone = true) {
   const auto context = leased();
   Queue queue(context);
   need_memory(context.device(), 2 * kHeld);
@@ -565,7 +572,8 @@ PROCTOR_CHECK(MemoryPool, CudaFreeReleasesPoolMemory, "M38", "CUDA Runtime API, 
   queue.synchronize();
 }
 
-PROCTOR_CHECK(MemoryPool, MaximumSizeIsEnforced, "M38", "CUDA Runtime API, cudaMemPoolProps: maxSize", suite::kWarn,
+PROCTOR_CHECK(MemoryPool, MaximumSizeIsEnforced, "M38", "CUDA Runtime API, cudaMemPoolProps: maxSize",
+              suite::kWarn,
               {"error.swallowed:api=cudaMallocFromPoolAsync",
                "error.wrong_code:api=cudaMallocFromPoolAsync"}) {
   const auto context = leased();

@@ -232,8 +232,9 @@ PROCTOR_CHECK(Symbol, RangeBeyondEndIsRejected, "K08", kSymbols, kGate,
   }
 }
 
-PROCTOR_CHECK(Symbol, ReportedAddressHoldsVariable, "K08", "CUDA Runtime API, cudaGetSymbolAddress, cudaGetSymbolSize",
-              kGate, {"copy.skip:api=cudaMemcpyToSymbol", "error.swallowed:api=cudaGetSymbol*"}) {
+PROCTOR_CHECK(Symbol, ReportedAddressHoldsVariable, "K08",
+              "CUDA Runtime API, cudaGetSymbolAddress, cudaGetSymbolSize", kGate,
+              {"copy.skip:api=cudaMemcpyToSymbol", "error.swallowed:api=cudaGetSymbol*"}) {
   const auto context = leased();
   Queue queue(context);
   const Symbol symbol(context);
@@ -301,8 +302,9 @@ PROCTOR_CHECK(Symbol, WrongMemcpyKindIsRejected, "K08",
 }
 
 // Written from pinned memory, since what is pageable may be on its way still.
-PROCTOR_CHECK(Symbol, SynchronousCopiesWaitForEarlierKernel, "M26", "CUDA Runtime API, API synchronization behavior",
-              kGate, {"order.end_wait_early:api=cudaMemcpy*Symbol", "copy.skip:api=cudaMemcpy*Symbol"}) {
+PROCTOR_CHECK(Symbol, SynchronousCopiesWaitForEarlierKernel, "M26",
+              "CUDA Runtime API, API synchronization behavior", kGate,
+              {"order.end_wait_early:api=cudaMemcpy*Symbol", "copy.skip:api=cudaMemcpy*Symbol"}) {
   const auto context = leased();
   const Queue queue(context);
   const Symbol symbol(context);
@@ -330,8 +332,8 @@ PROCTOR_CHECK(Symbol, SynchronousCopiesWaitForEarlierKernel, "M26", "CUDA Runtim
 }
 
 // Pinned memory: of pageable memory nothing is said.
-PROCTOR_CHECK(Symbol, AsyncCopiesDoNotBlock, "M28", "CUDA Runtime API, API synchronization behavior",
-              kGate, {"copy.skip:api=cudaMemcpy*SymbolAsync"}) {
+PROCTOR_CHECK(Symbol, AsyncCopiesDoNotBlock, "M28", "CUDA Runtime API, API synchronization behavior", kGate,
+              {"copy.skip:api=cudaMemcpy*SymbolAsync"}) {
   const auto context = leased();
   Queue queue(context);
   const Symbol symbol(context);
@@ -390,7 +392,8 @@ PROCTOR_CHECK(Symbol, ResetRestoresInitialValue, "K48", "CUDA Runtime API, cudaD
   expect_same("the variable after it", "initial", answer.at("after").get<std::string>());
 }
 
-PROCTOR_CHECK(Symbol, UnregisteredSymbolIsRejected, "K08", "CUDA Runtime API, cudaErrorInvalidSymbol", suite::kWarn,
+PROCTOR_CHECK(Symbol, UnregisteredSymbolIsRejected, "K08", "CUDA Runtime API, cudaErrorInvalidSymbol",
+              suite::kWarn,
               {"error.swallowed:api=cudaGetSymbolSize", "error.wrong_code:api=cudaGetSymbolSize"}) {
   const auto context = leased();
   Symbol symbol(context);

@@ -292,7 +292,8 @@ PROCTOR_CHECK(VirtualMemory, TwoMappingsShareContents, "M40", kVirtual, kGate, {
   expect_bytes("the second address", sent, read_bytes(queue, context, second.data(), page), context.device());
 }
 
-PROCTOR_CHECK(VirtualMemory, OffsetSelectsPhysicalPage, "M40", kVirtual, kGate, {"alloc.map_offset_ignored"}) {
+PROCTOR_CHECK(VirtualMemory, OffsetSelectsPhysicalPage, "M40", kVirtual, kGate,
+              {"alloc.map_offset_ignored"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
   step("given a mapping of the second of two pages, of which both were written before");
@@ -310,7 +311,8 @@ PROCTOR_CHECK(VirtualMemory, OffsetSelectsPhysicalPage, "M40", kVirtual, kGate, 
 
 // The check makes three reservations of three pages each. Intel's driver keeps one access for a reservation. The gate therefore does not
 // require "page access attributes to apply to the virtual address range" (zeVirtualMemSetAccessAttribute) for a part of one.
-PROCTOR_CHECK(VirtualMemory, EveryReservationReportsOwnAccess, "M40", kAttribute, kGate, {"alloc.set_first_access_only"}) {
+PROCTOR_CHECK(VirtualMemory, EveryReservationReportsOwnAccess, "M40", kAttribute, kGate,
+              {"alloc.set_first_access_only"}) {
   const auto context = leased();
   const ThreePages reservations[3] = {ThreePages(context), ThreePages(context), ThreePages(context)};
   for (const auto& access : kAccesses) {
@@ -327,7 +329,8 @@ PROCTOR_CHECK(VirtualMemory, EveryReservationReportsOwnAccess, "M40", kAttribute
 }
 
 // The same within one reservation, by the same sentence of the specification.
-PROCTOR_CHECK(VirtualMemory, EveryPageReportsOwnAccess, "M40", kAttribute, suite::kWarn, {"alloc.set_first_access_only"}) {
+PROCTOR_CHECK(VirtualMemory, EveryPageReportsOwnAccess, "M40", kAttribute, suite::kWarn,
+              {"alloc.set_first_access_only"}) {
   const auto context = leased();
   const ThreePages pages(context);
   for (const auto& access : kAccesses) {
@@ -513,8 +516,8 @@ MappingFacts mapping_facts(const Context& context, const void* pointer) {
 }  // namespace
 
 // Memory of a card lies on one of its tiles, which may be told for it.
-PROCTOR_CHECK(VirtualMemory, MappingReportsTypeAndDevice, "M40", "Level Zero specification, zeMemGetAllocProperties",
-              suite::kWarn, {"alloc.wrong_type"}) {
+PROCTOR_CHECK(VirtualMemory, MappingReportsTypeAndDevice, "M40",
+              "Level Zero specification, zeMemGetAllocProperties", suite::kWarn, {"alloc.wrong_type"}) {
   const Device card = leased_device();
   auto devices = card.tiles();
   devices.push_back(card);
@@ -557,7 +560,8 @@ void expect_enforced(const std::string& how, std::span<const NamedAccess> allowe
 }  // namespace
 
 // Whether a device can tell a read from a write before it is too late, each product says for itself: no latch.
-PROCTOR_CHECK(VirtualMemory, WritesNeedWriteAccess, "M40", kAttribute, suite::kWarn, {"alloc.allow_write_to_readonly"}) {
+PROCTOR_CHECK(VirtualMemory, WritesNeedWriteAccess, "M40", kAttribute, suite::kWarn,
+              {"alloc.allow_write_to_readonly"}) {
   need_page_faults();
   expect_enforced("write", std::span(kAccesses).subspan(2));
 }
@@ -616,7 +620,8 @@ constexpr PartCase kPartCases[] = {{0, "first", "write", false}, {0, "last", "re
 
 }  // namespace
 
-PROCTOR_CHECK(VirtualMemory, PartialAccessAttributeIsEnforced, "M40", kAttribute, suite::kWarn, {"alloc.allow_write_to_readonly"}) {
+PROCTOR_CHECK(VirtualMemory, PartialAccessAttributeIsEnforced, "M40", kAttribute, suite::kWarn,
+              {"alloc.allow_write_to_readonly"}) {
   need_page_faults();
   for (const PartCase& part : kPartCases) {
     step(std::string("given a kernel that would ") + part.how + " the " + part.place +
@@ -648,7 +653,8 @@ PROCTOR_CHECK(LostDevice, EveryCallReturnsDeviceLost, "M55",
 }
 
 // A second map or free is refused. The specification does not cover a second unmap.
-PROCTOR_CHECK(VirtualMemory, RepeatedMapOrFreeIsRejected, "M40", kVirtual, suite::kWarn, {"error.swallowed"}) {
+PROCTOR_CHECK(VirtualMemory, RepeatedMapOrFreeIsRejected, "M40", kVirtual, suite::kWarn,
+              {"error.swallowed"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
   const Physical physical(context, page);
@@ -735,7 +741,8 @@ class Reserved {
 
 // Every edge of the three ranges that a mapping has to fit in: the reservation, the physical memory, and what is free between
 // other mappings. The specification does not cover an unmap of more than is mapped.
-PROCTOR_CHECK(VirtualMemory, MappingBeyondBoundsIsRejected, "M40", kVirtual, suite::kWarn, {"error.swallowed"}) {
+PROCTOR_CHECK(VirtualMemory, MappingBeyondBoundsIsRejected, "M40", kVirtual, suite::kWarn,
+              {"error.swallowed"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
   Reserved range(context, 4 * page);
@@ -772,7 +779,8 @@ PROCTOR_CHECK(VirtualMemory, MappingBeyondBoundsIsRejected, "M40", kVirtual, sui
 }
 
 // What is refused, and by which code, no sentence says: no gate.
-PROCTOR_CHECK(VirtualMemory, AdjacentReservationsAreIndependent, "M40", kVirtual, suite::kWarn, {"error.swallowed"}) {
+PROCTOR_CHECK(VirtualMemory, AdjacentReservationsAreIndependent, "M40", kVirtual, suite::kWarn,
+              {"error.swallowed"}) {
   const auto context = leased();
   const std::size_t page = page_size(context);
   const Physical physical(context, page);

@@ -305,7 +305,7 @@ json describe_cuda() {
   for (std::size_t i = 0; i < nvml.devices().size(); ++i)
     document["devices"].push_back(describe_by_nvml(nvml, i, runtime));
   if (document["devices"].empty()) document["devices"] = describe_by_runtime(runtime);
-  if (!document["devices"].empty()) document["stand_in"] = loaded_simulator();
+  if (!document["devices"].empty()) document["simulated_driver"] = loaded_simulator();
   document["library"] = loaded_library({kDriverLibrary, nvml::kLibrary});
   name_problem(document, runtime, nvml);
   return document;

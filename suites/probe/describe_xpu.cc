@@ -159,7 +159,7 @@ json describe_level_zero() {
     document["drivers"].push_back(describe_driver(*ze, driver, library));
     any_device = any_device || !document["drivers"].back()["devices"].empty();
   }
-  if (any_device) document["stand_in"] = stand_in(library);
+  if (any_device) document["simulated_driver"] = stand_in(library);
   if (drivers.result != ZE_RESULT_SUCCESS) {
     document["problem"] = "enumerate:" + xpu::result_name(drivers.result);
     document["detail"] = "zeDriverGet failed";

@@ -258,8 +258,8 @@ PROCTOR_CHECK(Initialization, MissingDriverReturnsUninitialized, "V43",
   expect_true(seen.devices.empty(), "no device is visible");
 }
 
-PROCTOR_CHECK(PeerAccess, DeviceCanAccessSelf, "V47", "Level Zero specification, zeDeviceCanAccessPeer", kGate,
-              .faults = {"visibility.invert_peer_access"}) {
+PROCTOR_CHECK(PeerAccess, DeviceCanAccessSelf, "V47", "Level Zero specification, zeDeviceCanAccessPeer",
+              kGate, .faults = {"visibility.invert_peer_access"}) {
   const auto seen = control();
   step("given zeDeviceCanAccessPeer for every pair of devices");
   const auto peers = query_child({"peers"}).at("peers");

@@ -138,7 +138,8 @@ PROCTOR_CHECK(Hierarchy, UnknownValueUsesDefault, "V39", kDriver, kWarn,
 
 // The specification marks COMPOSITE as the default, Intel's driver takes FLAT on the Data Center GPU Max:
 // recorded, and it must be one of the three.
-PROCTOR_CHECK(Hierarchy, DefaultIsKnownHierarchy, "V40", kDriver, kInfo, .faults = {"visibility.uuid_changes"}) {
+PROCTOR_CHECK(Hierarchy, DefaultIsKnownHierarchy, "V40", kDriver, kInfo,
+              .faults = {"visibility.uuid_changes"}) {
   const auto composite = control_with_tiles(1, 2);
   require_hierarchy(composite);
   const auto by_default = to_json(enumerate({{kHierarchy, std::nullopt}})).dump();
@@ -226,7 +227,8 @@ PROCTOR_CHECK(PciAddress, AddressesAreUniqueAndStable, "V30",
 }
 
 PROCTOR_CHECK(Sysman, ListIgnoresMaskHierarchyAndOrder, "V23", kSysman, kGate,
-              .faults = {"sysman.masked_by_affinity", "sysman.reverse_device_order"}, .needs = {child::kManagementNeed}) {
+              .faults = {"sysman.masked_by_affinity", "sysman.reverse_device_order"},
+              .needs = {child::kManagementNeed}) {
   control_with_devices(2);
   step("given the management interface without a mask");
   const auto whole = sysman_under({}).at("devices");

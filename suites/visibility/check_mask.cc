@@ -55,7 +55,8 @@ PROCTOR_CHECK(DeviceMask, UnsetMaskShowsEveryDevice, "V01", kSpec, kGate,
               std::to_string(sysman["devices"].size()), std::to_string(seen.devices.size()));
 }
 
-PROCTOR_CHECK(DeviceMask, EmptyMaskShowsEveryDevice, "V02", kParser, kWarn, .faults = {"visibility.uuid_changes"}) {
+PROCTOR_CHECK(DeviceMask, EmptyMaskShowsEveryDevice, "V02", kParser, kWarn,
+              .faults = {"visibility.uuid_changes"}) {
   const auto unmasked = control();
   step("given the empty mask, which hides everything on CUDA");
   const auto seen = enumerate({{kMask, ""}});
@@ -100,8 +101,9 @@ PROCTOR_CHECK(DeviceMask, ListOrderDoesNotReorderTiles, "V05", kSpec, kGate,
   expect_same("mask 1.0,0 selects", expected_text(expected, unmasked, IdentityKind::kNone), shape(seen));
 }
 
-PROCTOR_CHECK(DeviceMask, FirstOrdinalsSelectFirstDevices, "V06", "ROCm/hip-tests, hipGetDeviceCountMproc, as identities",
-              kWarn, .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
+PROCTOR_CHECK(DeviceMask, FirstOrdinalsSelectFirstDevices, "V06",
+              "ROCm/hip-tests, hipGetDeviceCountMproc, as identities", kWarn,
+              .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
   const auto unmasked = control();
   const auto kind = identity_kind(unmasked);
 
@@ -114,7 +116,8 @@ PROCTOR_CHECK(DeviceMask, FirstOrdinalsSelectFirstDevices, "V06", "ROCm/hip-test
   }
 }
 
-PROCTOR_CHECK(DeviceMask, InvalidEntryIsSkipped, "V08", kParser, kWarn, .faults = {"visibility.end_mask_at_invalid_entry"}) {
+PROCTOR_CHECK(DeviceMask, InvalidEntryIsSkipped, "V08", kParser, kWarn,
+              .faults = {"visibility.end_mask_at_invalid_entry"}) {
   control_with_devices(2);
   step("given mask 0,1");
   const auto clean = enumerate({{kMask, "0,1"}});
@@ -270,9 +273,8 @@ std::string text(const Enumeration& seen) { return to_json(seen).dump(); }
 }  // namespace
 
 // The specification lets a process initialize again with other variables; Intel's driver reads them once.
-PROCTOR_CHECK(Process, MaskAfterInitHasNoEffect, "V20",
-              "measured: the driver reads the variable at its load", kWarn,
-              .faults = {"visibility.reread_environment_after_init"}) {
+PROCTOR_CHECK(Process, MaskAfterInitHasNoEffect, "V20", "measured: the driver reads the variable at its load",
+              kWarn, .faults = {"visibility.reread_environment_after_init"}) {
   control_with_devices(2);
   step("given a process that enumerates, sets ZE_AFFINITY_MASK=0 and initializes again");
   const auto answer = query_child({"setenv-after-init", kMask, "0"});
@@ -295,9 +297,8 @@ PROCTOR_CHECK(Process, MaskBeforeInitTakesEffect, "V21",
               "the process sees fewer devices than the machine has");
 }
 
-PROCTOR_CHECK(Process, GrandchildInheritsMask, "V22",
-              "Level Zero programming guide, Environment Variables", kGate,
-              .faults = {"visibility.uuid_changes", "visibility.ignore_mask"}) {
+PROCTOR_CHECK(Process, GrandchildInheritsMask, "V22", "Level Zero programming guide, Environment Variables",
+              kGate, .faults = {"visibility.uuid_changes", "visibility.ignore_mask"}) {
   const auto unmasked = control_with_devices(2);
   const auto expected = enumerate({{kMask, "0"}});
   step("given a child under mask 0 that execs a child of its own");

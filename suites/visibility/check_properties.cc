@@ -214,8 +214,9 @@ PROCTOR_CHECK(DeviceProperties, TimerResolutionMatchesInBothUnits, "V54",
 }
 
 // Cards that are made of tiles have what their tiles have.
-PROCTOR_CHECK(DeviceProperties, CardAndTilePropertiesAgree, "V54", "Level Zero programming guide, Device Hierarchy",
-              kWarn, .faults = {"visibility.subdevice_flag_wrong"}) {
+PROCTOR_CHECK(DeviceProperties, CardAndTilePropertiesAgree, "V54",
+              "Level Zero programming guide, Device Hierarchy", kWarn,
+              .faults = {"visibility.subdevice_flag_wrong"}) {
   control_with_tiles(1, 2);
   step("given cards and their tiles");
   const auto answers = query_child({"properties"}).at("answers").at(0);

@@ -125,7 +125,7 @@ class History:
         """Entries of the list that may no longer occur: this run did not hit them, and there is no history to check."""
         entries = (json.loads((out / "gate.json").read_text())["known_failures"] or {"entries": []})["entries"]
         lost = self.state in ("unknown", "damaged")
-        return [entry["at"] for entry in entries if lost or (
+        return [entry["location"] for entry in entries if lost or (
             self.state == "none" and not entry["hits"] and (entry["days_known"] or 0) >= DAYS_WITHOUT_HIT)]
 
     def remember(self, directories):

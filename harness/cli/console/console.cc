@@ -106,8 +106,8 @@ std::string containment_text(const ContainmentInfo& containment) {
 
 std::string flaky_line(const ResolvedRun& run, const FlakyCases& flaky) {
   const std::string policy = run.plan.flaky_passes
-                                 ? fmt::format("pass, up to {} %{}", run.plan.flaky_budget,
-                                               run.plan.flaky_budget > 0 ? ", at least one" : "")
+                                 ? fmt::format("pass, up to {} %{}", run.plan.max_flaky_percent,
+                                               run.plan.max_flaky_percent > 0 ? ", at least one" : "")
                                  : "fail";
   return fmt::format("flaky: {} of {}, {} the policy ({}){}", thousands(flaky.count),
                      count_text(run.summary.executed(), "executed case"), flaky.allowed ? "within" : "over",
@@ -173,7 +173,7 @@ void Console::on(const Event& event) {
     if (options_.output == ShowOutput::kAll && running != running_.end() && !running->log.empty())
       planned.attempts.push_back(*running);
     show_rest_of_lines(attempt->case_id);
-    const bool by_it = attempt->termination.left_by.empty();  // else a warning has it
+    const bool by_it = attempt->termination.leaked_by.empty();  // else a warning has it
     planned.left_behind = by_it ? leak_text(attempt->termination) : "";
     if (running != running_.end()) running_.erase(running);
   } else if (const auto* ended = std::get_if<CaseEnded>(&event)) {
@@ -274,8 +274,9 @@ void Console::show_retried(const AttemptStarted& next) {
   failed_.erase(failed);
   if (last.start.attempt >= next.attempt || last.start.repeat != next.repeat) return;
   std::string word;
-  if (has_mark(last.marks, Mark::kUnproven) && next.shared) return;  // a process can have thousands of these
-  if (has_mark(last.marks, Mark::kUnproven)) {
+  if (has_mark(last.marks, Mark::kUnconfirmed) && next.shared)
+    return;  // a process can have thousands of these
+  if (has_mark(last.marks, Mark::kUnconfirmed)) {
     word = "not proven in a shared process, running alone";
   } else if (last.start.shared && !next.shared) {
     word = "failed in a shared process, running alone";

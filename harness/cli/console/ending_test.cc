@@ -121,8 +121,8 @@ std::vector<Event> moved_case() {
   std::vector<Event> events = {plan_on({"s/a"}, {kDevice, "xpu:other"})};
   add_failing(events, "s/a", "wrong bytes", "a.cc", 1);
   events.push_back(AttemptSuspected{"s/a", 1, 1, kDevice, "word 4"});
-  events.push_back(
-      DeviceHealth{.device = kDevice, .what = HealthFact::kL1Fail, .case_id = "s/a", .evidence = "word 4"});
+  events.push_back(DeviceHealth{
+      .device = kDevice, .what = HealthFact::kProbeFailed, .case_id = "s/a", .evidence = "word 4"});
   AttemptStarted elsewhere = started("s/a", 2);
   elsewhere.devices = {"xpu:other"};
   events.insert(events.end(),
@@ -156,7 +156,7 @@ TEST(FailedLines, ShowMovedCaseWithBothDevices) {
 TEST(FailedLines, NeverReportUnrunCaseAsPassed) {
   std::vector<Event> events = {plan_on({"s/a"}, {kDevice, "xpu:other"}), started("s/a"),
                                ended("s/a", {Outcome::kPass, ""}),
-                               concluded("s/a", {Outcome::kNotrun, Reason::kBudget}), RunEnded{"x", 1}};
+                               concluded("s/a", {Outcome::kNotrun, Reason::kRunLimit}), RunEnded{"x", 1}};
   const ResolvedRun run = resolved_of(events);
   const auto lines = failed_lines(failing_groups(run));
   ASSERT_THAT(lines, SizeIs(1));
@@ -185,7 +185,7 @@ TEST(VerdictText, BeginsWithTheHeadline) {
                                      concluded("s/a", {Outcome::kPass, ""}), RunEnded{"x", 1}};
   EXPECT_EQ(text(passed), "PASSED");
   EXPECT_EQ(text({}), "INTERRUPTED: the runner was killed");
-  EXPECT_THAT(text({concluded("s/a", {Outcome::kNotrun, Reason::kBudget}), RunEnded{"x", 1}}),
+  EXPECT_THAT(text({concluded("s/a", {Outcome::kNotrun, Reason::kRunLimit}), RunEnded{"x", 1}}),
               HasSubstr("INCOMPLETE: something planned was not run"));
 }
 

@@ -46,9 +46,9 @@ HealthFact fact_of(Settled settled) {
     case Settled::kUnknown:
       return HealthFact::kUnknown;
     case Settled::kForeign:
-      return HealthFact::kForeignHolder;
+      return HealthFact::kInUse;
     case Settled::kNotBack:
-      return HealthFact::kNotBack;
+      return HealthFact::kMemoryMissing;
     case Settled::kLost:
       return HealthFact::kLost;
   }
@@ -66,15 +66,15 @@ std::optional<Warning> warning_of(const DeviceFinding& finding, const std::strin
                                  format_duration(finding.waited), case_id)};
     case Settled::kUnknown:
       if (finding.detail.empty()) return std::nullopt;
-      return Warning{WarningCode::kDeviceUnknown,
+      return Warning{WarningCode::kDeviceStateUnknown,
                      fmt::format("{} after {}: {}", finding.device, case_id, finding.detail)};
     case Settled::kForeign:
-      return Warning{WarningCode::kDeviceForeignHolder,
+      return Warning{WarningCode::kDeviceInUse,
                      fmt::format("{} still has {} MiB in use after {}: {}", finding.device,
                                  finding.left_bytes >> 20, case_id, finding.detail)};
     case Settled::kNotBack:
       return Warning{
-          WarningCode::kDeviceNotBack,
+          WarningCode::kDeviceMemoryMissing,
           fmt::format("{} still has {} MiB allocated {} after {}; the run stops using it", finding.device,
                       finding.left_bytes >> 20, format_duration(finding.waited), case_id)};
     case Settled::kLost:
@@ -94,15 +94,15 @@ std::optional<Warning> warning_before(const DeviceFinding& finding, const std::s
                      fmt::format("{} became free after {}; starting {}", device, waited, case_id)};
     case Settled::kForeign:
       if (finding.waited.count() > 0) {
-        return Warning{WarningCode::kDeviceForeignHolder,
+        return Warning{WarningCode::kDeviceInUse,
                        fmt::format("{} is still in use after {}: {}; starting {} anyway", device, waited,
                                    finding.detail, case_id)};
       }
-      return Warning{WarningCode::kDeviceForeignHolder,
+      return Warning{WarningCode::kDeviceInUse,
                      fmt::format("{} is in use before {}: {}", device, case_id, finding.detail)};
     case Settled::kUnknown:
       if (finding.detail.empty()) return std::nullopt;
-      return Warning{WarningCode::kDeviceUnknown,
+      return Warning{WarningCode::kDeviceStateUnknown,
                      fmt::format("{} before {}: {}", device, case_id, finding.detail)};
     case Settled::kNotBack:  // is asked after a case only
       return std::nullopt;

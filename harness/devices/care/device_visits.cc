@@ -43,7 +43,7 @@ std::optional<HealthRequest> Examinations::request(const std::string& device, co
     how->leases = pool_.descriptors({device});
   } else if (news_.is_new(device, "no_probe")) {
     const std::string why = "no health probe can check it; the run uses it unchecked";
-    tell(device, HealthFact::kUnknown, case_id, why, WarningCode::kDeviceUnknown, ": " + why);
+    tell(device, HealthFact::kUnknown, case_id, why, WarningCode::kDeviceStateUnknown, ": " + why);
   }
   return how;
 }
@@ -57,12 +57,12 @@ bool Examinations::judge(const std::string& device, const HealthAnswer& answer, 
   }
   switch (answer.status) {
     case HealthStatus::kPass:
-      news_.note(device, HealthFact::kL1Pass, case_id, words);
+      news_.note(device, HealthFact::kProbePassed, case_id, words);
       pool_.found_well(device);
       return true;
     case HealthStatus::kUnknown:
       if (!words.empty() && news_.is_new(device, words))
-        tell(device, HealthFact::kUnknown, case_id, words, WarningCode::kDeviceUnknown, ": " + words);
+        tell(device, HealthFact::kUnknown, case_id, words, WarningCode::kDeviceStateUnknown, ": " + words);
       return true;
     case HealthStatus::kFail:
       if (answer.lost) {  // others may still use it
@@ -71,7 +71,7 @@ bool Examinations::judge(const std::string& device, const HealthAnswer& answer, 
         pool_.retire({device});
         return false;
       }
-      tell(device, HealthFact::kL1Fail, case_id, words, WarningCode::kDeviceHealthFailed,
+      tell(device, HealthFact::kProbeFailed, case_id, words, WarningCode::kDeviceHealthFailed,
            ": " + words + "; the run stops using it");
       drain(device, "health_failed", words, case_id);
       return false;
@@ -151,14 +151,14 @@ DeviceVisits::DeviceVisits(boost::asio::io_context& io, Containment& containment
       news_(sink, run_started),
       care_(setup.monitor
                 ? std::make_unique<DeviceCare>(
-                      io, std::make_unique<DeviceMonitor>(io, containment, *setup.monitor), setup.settle)
+                      io, std::make_unique<DeviceMonitor>(io, containment, *setup.monitor), setup.memory_wait)
                 : nullptr),
       examinations_(io, containment, setup.rules, pool, news_, monitor()) {}
 
 void DeviceVisits::begin(std::function<void()> ready) {
   if (!care_) return ready();
   care_->begin([this, ready = std::move(ready)](const std::string& problem) {
-    if (!problem.empty()) news_.warn({WarningCode::kDeviceUnknown, "failed to " + problem});
+    if (!problem.empty()) news_.warn({WarningCode::kDeviceStateUnknown, "failed to " + problem});
     for (const auto& [device, bytes] : care_->baseline())
       news_.note(device, HealthFact::kBaseline, "", "", {}, bytes);
     ready();
@@ -219,10 +219,10 @@ void DeviceVisits::apply_policy(VisitIterator visit, const std::vector<DeviceFin
     endured = endured && (finding.endured || finding.holders == pool_.endured(finding.device));
     if (news_.is_new(finding.device, finding.holders)) news_.tell(finding, visit->case_id, warning);
   }
-  switch (setup_.foreign) {
+  switch (setup_.device_in_use) {
     case ForeignPolicy::kFail:
       return enter_now(
-          visit, {.open = false, .refused = Verdict{Outcome::kError, Reason::kForeignHolder}, .note = who});
+          visit, {.open = false, .refused = Verdict{Outcome::kError, Reason::kDeviceInUse}, .note = who});
     case ForeignPolicy::kOther:
       for (const auto& finding : foreign) {
         pool_.leave_out(finding.device, fmt::format("{} is in use: {}", finding.device, finding.detail));
@@ -232,7 +232,7 @@ void DeviceVisits::apply_policy(VisitIterator visit, const std::vector<DeviceFin
       break;
   }
   if (endured) return enter_now(visit, {});
-  care_->find_foreign_holders(visit->devices, setup_.settle,
+  care_->find_foreign_holders(visit->devices, setup_.memory_wait,
                               [this, visit](const auto& findings) { after_waiting(visit, findings); });
 }
 

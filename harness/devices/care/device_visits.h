@@ -100,15 +100,15 @@ class Containment;
 // What happens when foreign processes have memory on a device that a case is going to get.
 enum class ForeignPolicy {
   kWait,   // waits until they are gone, at most for the settle time; then the case starts beside them
-  kFail,   // the case is error(foreign_holder)
+  kFail,   // the case is error(device_in_use)
   kOther,  // the case gets another device, or waits for one as for a lease
 };
 
 // How the devices of a run are looked after.
 struct CareSetup {
   std::optional<MonitorSetup> monitor;  // how they are watched; none: their state cannot be known
-  Milliseconds settle{60'000};          // how long a device may take to come back after a case
-  ForeignPolicy foreign = ForeignPolicy::kWait;
+  Milliseconds memory_wait{60'000};     // how long a device may take to come back after a case
+  ForeignPolicy device_in_use = ForeignPolicy::kWait;
   int telemetry = 10;            // samples a second
   bool reset = false;            // a device that fails its health probe is reset before it is drained
   DeviceRules* rules = nullptr;  // none: a device under suspicion cannot be examined

@@ -186,16 +186,16 @@ class SilentDriver : public testing::Test {
 TEST_F(SilentDriver, HangingDeviceIsProbedOnlyOnce) {
   begin(kHangs, kWell);
   EXPECT_FALSE(leave().any_sick);
-  EXPECT_THAT(health_.found, ElementsAre("unknown", "l1_pass"));
+  EXPECT_THAT(health_.found, ElementsAre("unknown", "probe_passed"));
   leave();
-  EXPECT_THAT(health_.found, ElementsAre("unknown", "l1_pass"))
+  EXPECT_THAT(health_.found, ElementsAre("unknown", "probe_passed"))
       << "a driver that stays slow costs no case more";
 }
 
 TEST_F(SilentDriver, DrainsUnresponsiveDeviceThatFailsProbe) {
   begin(kHangs, kSick);
   EXPECT_TRUE(leave().any_sick);
-  EXPECT_THAT(health_.found, ElementsAre("unknown", "l1_fail", "drained"));
+  EXPECT_THAT(health_.found, ElementsAre("unknown", "probe_failed", "drained"));
 }
 
 TEST_F(SilentDriver, KernelLogErrorTriggersProbe) {
@@ -205,7 +205,7 @@ TEST_F(SilentDriver, KernelLogErrorTriggersProbe) {
       /*passed=*/true);
   EXPECT_FALSE(leave().any_sick);
   leave();
-  EXPECT_THAT(health_.found, ElementsAre("kernel_log", "l1_pass"));
+  EXPECT_THAT(health_.found, ElementsAre("kernel_log", "probe_passed"));
 }
 
 TEST_F(SilentDriver, ApplicationErrorTriggersNoProbe) {
@@ -230,7 +230,7 @@ TEST_F(SilentDriver, HangingTelemetryTriggersProbe) {
   visits_->suspect({"a"}, "it did not answer");
   leave();
   leave();
-  EXPECT_THAT(health_.found, ElementsAre("unknown", "l1_pass"));
+  EXPECT_THAT(health_.found, ElementsAre("unknown", "probe_passed"));
 }
 
 }  // namespace

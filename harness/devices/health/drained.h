@@ -22,7 +22,7 @@ inline constexpr const char* kFailedAcceptance = "failed_acceptance";
 
 struct DrainedDevice {
   std::string device;    // "xpu:0000:03:00.0"
-  std::string reason;    // "lost", "not_back", "unreapable", or a person's words
+  std::string reason;    // "lost", "memory_missing", "unkillable", or a person's words
   std::string evidence;  // one sentence
   std::string since{};   // UTC
   std::string run{};     // "" = a person did it

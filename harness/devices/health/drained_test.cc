@@ -43,7 +43,7 @@ TEST_F(DrainListTest, DeviceStaysDrainedUntilUndrain) {
 
 TEST_F(DrainListTest, KeepsFirstReasonOfDrain) {
   ASSERT_TRUE(list().drain({.device = kDrainedCard, .reason = "lost", .evidence = "first"}));
-  ASSERT_TRUE(list().drain({.device = kDrainedCard, .reason = "not_back", .evidence = "second"}));
+  ASSERT_TRUE(list().drain({.device = kDrainedCard, .reason = "memory_missing", .evidence = "second"}));
   EXPECT_EQ(list().find(kDrainedCard)->evidence, "first");
   EXPECT_EQ(list().list().size(), 1u);
 }
@@ -105,8 +105,8 @@ TEST_F(DrainListTest, OnlyOwnerOrRootCanUndrain) {
 
 TEST(NodeReason, NamesProctorAndDrainedDevices) {
   EXPECT_EQ(node_reason({{.device = "cuda:GPU-1", .reason = "lost", .evidence = ""},
-                         {.device = "xpu:0", .reason = "not_back", .evidence = ""}}),
-            "proctor: cuda:GPU-1 lost, xpu:0 not_back");
+                         {.device = "xpu:0", .reason = "memory_missing", .evidence = ""}}),
+            "proctor: cuda:GPU-1 lost, xpu:0 memory_missing");
   const std::vector<DrainedDevice> many(100, {.device = "cuda:GPU-1", .reason = "lost", .evidence = ""});
   EXPECT_EQ(node_reason(many).size(), 200u);
 }

@@ -98,7 +98,7 @@ void HealthChecks::start(Position position, const std::vector<std::string>& argv
 void HealthChecks::on_end(Position position, const ProcessEnd& end) {
   HealthAnswer answer = judge_health(end, position->line, position->request.deadline);
   // What cannot be killed would still be there beside a second one.
-  const bool may_go_on = position->on_answer && !end.termination.unreapable;
+  const bool may_go_on = position->on_answer && !end.termination.unkillable;
   if (const auto* argv = may_go_on ? next(*position, answer) : nullptr) return start(position, *argv);
   if (position->reset == Examination::Reset::kRunning) answer.status = HealthStatus::kFail;
   answer.reset = position->reset == Examination::Reset::kDone;

@@ -46,7 +46,7 @@ void DevicePool::drain(const std::string& id, const std::string& reason, const s
   if (leases_) {
     const DrainList list(leases_->path());
     auto drained = list.drain({.device = id, .reason = reason, .evidence = evidence, .run = run_});
-    if (!drained) warnings_.push_back({WarningCode::kDrain, "failed to " + drained.error().what});
+    if (!drained) warnings_.push_back({WarningCode::kDrainFailed, "failed to " + drained.error().what});
     const auto there = list.find(id);
     const std::string line = there ? slurm_drain_line({*there}) : "";
     if (!line.empty())

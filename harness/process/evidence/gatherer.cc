@@ -120,7 +120,7 @@ std::vector<std::string> gather_arguments(const CrashGatherRequest& request) {
                                         "--core-glob=" + request.core_glob,
                                         "--since=" + std::to_string(request.owner.since),
                                         "--core=" + request.core,
-                                        "--room=" + std::to_string(request.room),
+                                        "--max-core-bytes=" + std::to_string(request.room),
                                         "--file=" + request.file,
                                         "--budget=" + format_duration(kOwnBudget)};
   if (!request.scratch.empty()) arguments.push_back("--scratch=" + request.scratch);

@@ -340,7 +340,7 @@ class RankSupervisor {
                      {"signal", WIFSIGNALED(status) ? json(WTERMSIG(status)) : json()},
                      {"pid", rank.pid()},
                      {"core", WIFSIGNALED(status) && WCOREDUMP(status)},
-                     {"ended_by_runner", rank.killed},
+                     {"stopped_by_proctor", rank.killed},
                      {"bytes", output.bytes},
                      {"dropped_bytes", output.dropped_bytes}};
       if (badly) {

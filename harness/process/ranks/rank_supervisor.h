@@ -4,7 +4,7 @@
 //
 //   stdout, stderr of a rank   its log, and the supervisor's own, each line with "[RANK] " before it
 //   events of a rank           the supervisor's events descriptor, each line with a member "rank":R
-//   {"v":1,"event":"rank_end","rank":R,"exit":N|null,"signal":N|null,"pid":N,"core":B,"ended_by_runner":B,
+//   {"v":1,"event":"rank_end","rank":R,"exit":N|null,"signal":N|null,"pid":N,"core":B,"stopped_by_proctor":B,
 //    "bytes":N,"dropped_bytes":N,"step":TEXT,"errno":N}     step, errno: it could not be started
 //    "out":TEXT,"err":TEXT                                  the end of what it wrote, if it ended badly by itself
 //

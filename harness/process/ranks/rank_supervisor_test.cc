@@ -72,7 +72,7 @@ TEST_F(SupervisedRanks, ReceiveRankAndSharedRendezvous) {
   ASSERT_EQ(ended_.size(), 3u);
   for (int rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(ended_[rank]["exit"], 0);
-    EXPECT_EQ(ended_[rank]["ended_by_runner"], false);
+    EXPECT_EQ(ended_[rank]["stopped_by_proctor"], false);
     EXPECT_NE(log(rank).find("| " + std::to_string(rank) + " of 3\n"), std::string::npos) << log(rank);
   }
   std::vector<int> told;
@@ -95,7 +95,7 @@ TEST_F(SupervisedRanks, FailedRankEndsOthersAfterGrace) {
   EXPECT_EQ(ended_[1]["exit"], 3);
   for (const int rank : {0, 2}) {
     EXPECT_EQ(ended_[rank]["signal"], 9);
-    EXPECT_EQ(ended_[rank]["ended_by_runner"], true);
+    EXPECT_EQ(ended_[rank]["stopped_by_proctor"], true);
   }
 }
 
@@ -106,9 +106,9 @@ TEST_F(SupervisedRanks, RankThatLeftDoesNotAffectOthers) {
             while [ ! -e "$PROCTOR_RENDEZVOUS/left" ]; do :; done; exit 0)sh",
       2, Milliseconds(1));
   EXPECT_EQ(ended_[1]["exit"], 0);
-  EXPECT_EQ(ended_[1]["ended_by_runner"], false);
+  EXPECT_EQ(ended_[1]["stopped_by_proctor"], false);
   EXPECT_EQ(ended_[0]["signal"], 9);
-  EXPECT_EQ(ended_[0]["ended_by_runner"], true);
+  EXPECT_EQ(ended_[0]["stopped_by_proctor"], true);
 }
 
 TEST_F(SupervisedRanks, SupervisorWaitsForAnnouncedDeath) {
@@ -117,7 +117,7 @@ TEST_F(SupervisedRanks, SupervisorWaitsForAnnouncedDeath) {
               while [ ! -e "$PROCTOR_RENDEZVOUS/left" ]; do :; done; exit 0)sh",
             2);
   EXPECT_EQ(ended_[0]["signal"], 9);
-  EXPECT_EQ(ended_[0]["ended_by_runner"], false);
+  EXPECT_EQ(ended_[0]["stopped_by_proctor"], false);
 }
 
 TEST_F(SupervisedRanks, AnnouncedDeathStartsNoGracePeriod) {
@@ -126,7 +126,7 @@ TEST_F(SupervisedRanks, AnnouncedDeathStartsNoGracePeriod) {
             sleep 0.2; exit 0)sh",
       2, Milliseconds(1));
   EXPECT_EQ(ended_[0]["signal"], 9);
-  EXPECT_EQ(ended_[0]["ended_by_runner"], false);
+  EXPECT_EQ(ended_[0]["stopped_by_proctor"], false);
   EXPECT_EQ(ended_[1]["exit"], 0);
 }
 

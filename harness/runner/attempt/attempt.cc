@@ -162,7 +162,7 @@ void RunningAttempt::conclude(const ProcessEnd* end, const BatchResults::Ran* ra
   for (const auto& text : cases_.child().warnings())
     report(cases_.blamed(), Warning{WarningCode::kCaseWarning, event.case_id + ": " + text});
   const bool is_unproven = by_.results ? unproven_.contains(open.which) : cases_.is_unproven();
-  if (is_unproven) add_mark(event.marks, Mark::kUnproven);
+  if (is_unproven) add_mark(event.marks, Mark::kUnconfirmed);
   cases_.close(event.verdict.outcome);
   look_.keep(event.case_id, event.evidence);
   report(cases_.of(open.which), event);
@@ -242,7 +242,7 @@ void RunningAttempt::abandon() {
   if (!cases_.open()) return;
   ProcessEnd end;
   end.cause = EndCause::kStopped;
-  end.termination = {.signal_sent = 9, .forced = true, .unreapable = true, .leaked_processes = {}};
+  end.termination = {.signal_sent = 9, .forced = true, .unkillable = true, .leaked_processes = {}};
   end.started = cases_.open()->started;
   end.leader_ended = end.ended = Clock::now();
   if (by_.ranks) cases_.replace_child(by_.ranks->merged());
@@ -285,7 +285,7 @@ void RunningAttempt::finish(const ProcessEnd& end) {
     conclude(&end);
     observer_.count_start(plan_, *last, cases_.child(), end);
   }
-  run_files_.remove(plan_, files_, end.termination.unreapable);
+  run_files_.remove(plan_, files_, end.termination.unkillable);
   readiness_.reset();
   listener_.on_process_ended(fate);  // may destroy this
 }

@@ -64,7 +64,7 @@ class RunningAttempt {
   // Between these two nothing of it runs (Ctrl-Z): the cases are held, their guards are not.
   void freeze() { process_->freeze(); }
   void thaw() { process_->thaw(); }
-  // Stops waiting for a process that does not die: reports the end of its case as unreapable and does not
+  // Stops waiting for a process that does not die: reports the end of its case as unkillable and does not
   // call `on_done`.
   void abandon();
   // Its cases that have not begun, by index.

@@ -83,17 +83,17 @@ void RunFiles::add_rank_plan(const AttemptPlan& plan, RankPlan ranks, AttemptFil
                      "ranks of " + plan.first().test->id + ": failed to " + written.error().what});
 }
 
-void RunFiles::remove(const AttemptPlan& plan, const AttemptFiles& files, bool unreapable) {
+void RunFiles::remove(const AttemptPlan& plan, const AttemptFiles& files, bool unkillable) {
   for (const auto& file : {files.result_file, files.cases_file, files.rank_plan}) {
     if (!file.empty()) ::unlink(file.c_str());
   }
   if (!files.rendezvous.empty()) {
     if (auto removed = scratch_.remove(files.rendezvous); !removed)
-      sink_.on(Warning{WarningCode::kScratchLeft, "failed to " + removed.error().what});
+      sink_.on(Warning{WarningCode::kScratchNotRemoved, "failed to " + removed.error().what});
   }
-  if (files.scratch.empty() || unreapable) return;
+  if (files.scratch.empty() || unkillable) return;
   if (auto emptied = scratch_.give_back(files.scratch); !emptied) {
-    sink_.on(Warning{WarningCode::kScratchLeft,
+    sink_.on(Warning{WarningCode::kScratchNotRemoved,
                      "failed to " + emptied.error().what + " after " + plan.first().test->id});
   }
 }

@@ -45,8 +45,8 @@ class RunFiles {
   AttemptFiles make(const AttemptPlan& plan);
   // Adds the directory that the ranks share, and the file of their supervisor.
   void add_rank_plan(const AttemptPlan& plan, RankPlan ranks, AttemptFiles& files);
-  // Call this after the process. If it is `unreapable`, it may still write to its scratch directory, which then stays.
-  void remove(const AttemptPlan& plan, const AttemptFiles& files, bool unreapable);
+  // Call this after the process. If it is `unkillable`, it may still write to its scratch directory, which then stays.
+  void remove(const AttemptPlan& plan, const AttemptFiles& files, bool unkillable);
 
  private:
   std::string stem_of(const AttemptCase& entry) const;

@@ -80,7 +80,7 @@ void describe_process(const CaseFacts& facts, const ProcessEnd& end, AttemptEnde
   event.exit_code = end.exit_code;
   event.exit_signal = end.exit_signal;
   event.termination = end.termination;
-  event.termination.kill_to_empty_ms = end.kill_to_empty.count();
+  event.termination.kill_duration_ms = end.kill_to_empty.count();
   event.evidence = facts.evidence;
   event.output = end.output;
   if (end.spawn_error) {
@@ -95,7 +95,7 @@ void describe_process(const CaseFacts& facts, const ProcessEnd& end, AttemptEnde
     if (is_left_by_one(facts.cases)) {
       event.marks.emplace_back(Mark::kLeaky);
     } else {
-      event.termination.left_by = facts.cases.begun();
+      event.termination.leaked_by = facts.cases.begun();
     }
   }
   if (!end.termination.guard_lost.empty()) event.marks.emplace_back(Mark::kGuardLost);
@@ -205,22 +205,22 @@ std::vector<Warning> warnings_of(const ProcessEnd& end, const CaseTracker& cases
     warnings.push_back(Warning{
         WarningCode::kGuardLost,
         fmt::format("the guard of {} failed ({}){}", case_id, termination.guard_lost,
-                    termination.unreapable ? "; the runner could not kill all of its processes"
+                    termination.unkillable ? "; the runner could not kill all of its processes"
                                            : "; the runner killed the case, and no process is left")});
   }
   if (is_leaky(end) && !is_left_by_one(cases))
-    warnings.push_back({WarningCode::kSharedLeak,
+    warnings.push_back({WarningCode::kSharedProcessLeak,
                         fmt::format("the process that ended with {} left {} behind, killed now: any of its "
                                     "{} cases may have started {}",
                                     case_id, leaked_text(termination.leaked_processes), cases.begun().size(),
                                     termination.leaked_processes.size() == 1 ? "it" : "them")});
   if (frozen >= FrozenTime::kNotable)
-    warnings.push_back(Warning{WarningCode::kFrozen,
+    warnings.push_back(Warning{WarningCode::kRunnerFrozen,
                                "the runner did not run for " + human_duration(frozen) +
                                    ": it was frozen, stopped or suspended; no limit counts this time"});
   if (!end.pass_through_lost.empty())
     warnings.push_back(
-        Warning{WarningCode::kOutputNotPassed,
+        Warning{WarningCode::kOutputNotWritten,
                 "the output of " + case_id + " was not passed on in full: " + end.pass_through_lost});
   if (end.broken_commands > 0)
     warnings.push_back(

@@ -269,7 +269,7 @@ std::vector<CaseGroup::Finished> CaseGroup::end_not_begun(ProcessFate fate,
   if (fate != ProcessFate::kEnded && never_began_ < kMaxNeverBegan) return {};
   const NoMore ended{{Outcome::kError, Reason::kNoResult},
                      "its process exited without running it, and Proctor had not stopped it"};
-  const NoMore never_began{{Outcome::kNotrun, Reason::kStartUp},
+  const NoMore never_began{{Outcome::kNotrun, Reason::kStartupFailed},
                            "its processes exited before they ran any case; see the cases before it"};
   return drop(fate == ProcessFate::kEnded ? ended : never_began, [&](std::size_t index, const CaseProgress&) {
     return std::ranges::any_of(not_begun, [&](std::size_t which) { return case_of(which) == index; });

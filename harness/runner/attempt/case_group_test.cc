@@ -178,10 +178,10 @@ TEST_F(CaseGroupTest, AfterAFailedVerificationAllPassesOfTheProcessAreVerified) 
   for (const std::size_t which : {0u, 1u, 2u}) EXPECT_EQ(ended(which, kPassed), "goes on");
   process_ended(ProcessFate::kEnded, {});
   EXPECT_EQ(next(), "10.2");
-  EXPECT_EQ(ended(0, kCrash), "fail(order)");
+  EXPECT_EQ(ended(0, kCrash), "fail(fails_alone)");
   EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {}), IsEmpty());
   EXPECT_EQ(next(), "20.2");
-  EXPECT_EQ(ended(0, kCrash), "fail(order)") << "it is no use to retry it";
+  EXPECT_EQ(ended(0, kCrash), "fail(fails_alone)") << "it is no use to retry it";
   EXPECT_THAT(process_ended(ProcessFate::kDiedInCase, {}), IsEmpty());
   EXPECT_EQ(next(), "30.2");
   EXPECT_EQ(ended(0, kPassed), "pass");
@@ -199,7 +199,7 @@ TEST_F(CaseGroupTest, AfterADeviceFailurePassesOfTheProcessRunAgain) {
   EXPECT_EQ(ended(0, kPassed), "pass");
   EXPECT_EQ(next(), "10.2");
   const auto finished = group_.attempt_ended(0, kPassed, {}, false, false);
-  EXPECT_THAT(finished->marks, ElementsAre(Mark::kTainted));
+  EXPECT_THAT(finished->marks, ElementsAre(Mark::kInvalidated));
 }
 
 TEST_F(CaseGroupTest, EachPassOfAnUnreliableOrLeakyProcessRunsAlone) {
@@ -261,7 +261,7 @@ Verdict verdict_of_word(const std::string& word) {
 
 // The end of a case with this outcome after another case, and with `later` in the processes that follow.
 CaseGroup::Finished become(const std::string& beside, const std::vector<std::string>& later) {
-  constexpr std::string_view kTainted = "tainted ";
+  constexpr std::string_view kTainted = "invalidated ";
   const bool tainted = beside.starts_with(kTainted);
   CaseGroup group;
   group.add(1, {});
@@ -405,7 +405,7 @@ TEST_F(CaseGroupTest, ACaseThatNeverBeginsGetsTwoProcesses) {
   group_.add(20, {});
   EXPECT_EQ(next(), "14.1 20.1");
   EXPECT_EQ(ended(0, kCrash), "goes on");
-  EXPECT_THAT(process_ended(ProcessFate::kNeverBegan, {1}), ElementsAre("20 notrun(start_up)"));
+  EXPECT_THAT(process_ended(ProcessFate::kNeverBegan, {1}), ElementsAre("20 notrun(startup_failed)"));
 }
 
 TEST_F(CaseGroupTest, FailFastEndsWhatHasNotBegunButNotARetry) {
@@ -525,7 +525,7 @@ TEST_F(CaseGroupTest, AfterAVerificationThatFailedAllAreVerifiedWhateverTheTime)
   for (std::size_t which = 0; which < 2; ++which) EXPECT_EQ(ended(which, kPassed), "goes on");
   EXPECT_THAT(process_ended(ProcessFate::kEnded, {}), IsEmpty());
   EXPECT_EQ(next(), "10.2");
-  EXPECT_EQ(ended(0, kCrash), "fail(order)");
+  EXPECT_EQ(ended(0, kCrash), "fail(fails_alone)");
   EXPECT_THAT(process_ended(ProcessFate::kEnded, {}, {}, false), IsEmpty());
   EXPECT_EQ(next(), "11.2");
 }
@@ -642,11 +642,11 @@ TEST_F(CaseGroupTest, WithoutTurnsNoTurnIsOver) {
 
 TEST_F(CaseGroupTest, WhatHasAWholeRepeatKeepsWhatItHasComeTo) {
   add(3, {.repeat = 1000, .in_turns = true});
-  const CaseGroup::NoMore over{{Outcome::kNotrun, Reason::kBudget}, "over", true};
+  const CaseGroup::NoMore over{{Outcome::kNotrun, Reason::kRunLimit}, "over", true};
   next();
   EXPECT_EQ(ended(0, kPassed), "goes on");
   EXPECT_EQ(ended(1, kPassed), "goes on");
-  EXPECT_THAT(process_ended(ProcessFate::kEnded, {2}, over), ElementsAre("12 notrun(budget)"));
+  EXPECT_THAT(process_ended(ProcessFate::kEnded, {2}, over), ElementsAre("12 notrun(run_limit)"));
   EXPECT_TRUE(group_.is_turn_over());
   const auto left = group_.give_up(over);
   ASSERT_EQ(left.size(), 2u);

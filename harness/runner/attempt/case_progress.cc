@@ -58,7 +58,7 @@ void CaseProgress::add_shared(const Verdict& verdict, const Marks& marks,
 void CaseProgress::invalidate(Invalid why) {
   apply(Event::kInvalid, {});
   if (why == Invalid::kDeviceUnhealthy) suspect_ = true;
-  if (why == Invalid::kDeviceFailed) add_mark(marks_, Mark::kTainted);
+  if (why == Invalid::kDeviceFailed) add_mark(marks_, Mark::kInvalidated);
   if (why == Invalid::kNoResult && last_shared_ == 1) last_shared_ = attempt_;
 }
 
@@ -69,7 +69,7 @@ CaseProgress::Next CaseProgress::apply(Event event, const Attempt& attempt) {
     case Action::kCount:
       return count(attempt);
     case Action::kOrder:
-      return count({{Outcome::kFail, Reason::kOrder}, attempt.marks, attempt.where, /*expected=*/true});
+      return count({{Outcome::kFail, Reason::kFailsAlone}, attempt.marks, attempt.where, /*expected=*/true});
     case Action::kFlaky: {
       bad_shared_ = true;
       add_mark(marks_, Mark::kFlaky);

@@ -8,7 +8,7 @@
 //
 // An attempt in a shared process costs no retry either. A bad one is confirmed: the case runs again alone, and is `flaky` if
 // that attempt is good. A good one is held until the end of its process. Then the case accepts it or verifies it: it runs
-// again alone, and the verdict is fail(order) if that attempt is bad. If the run ends first, the held attempt counts.
+// again alone, and the verdict is fail(fails_alone) if that attempt is bad. If the run ends first, the held attempt counts.
 //
 // If other cases ran before such a `flaky` case, up to two attempts follow: one alone and, if it is good, one after the same
 // cases. If the latter is bad, the case is `order_dependent`. The verdict is final before these attempts.
@@ -60,7 +60,7 @@ class CaseProgress {
   enum class Event { kGood, kBad, kExpected, kCutShort, kGoodShared, kBadShared, kVerify, kAccept, kInvalid };
   enum class Action {
     kCount,      // the attempt counts
-    kOrder,      // it counts as fail(order)
+    kOrder,      // it counts as fail(fails_alone)
     kFlaky,      // it counts, and a proof follows if other cases ran before the bad attempt
     kConfirmed,  // it counts, and the attempt in the shared process was bad too
     kHold,       // the attempt waits

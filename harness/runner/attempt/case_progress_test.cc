@@ -246,7 +246,7 @@ void check(Stage before, ProgressEvent event) {
   EXPECT_EQ(has_mark(progress.marks(), Mark::kOrderDependent), action == Action::kDependent);
   const bool keeps = action == Action::kAccept || action == Action::kRepeat || action == Action::kEnd ||
                      action == Action::kDependent;
-  const Verdict order{Outcome::kFail, Reason::kOrder};
+  const Verdict order{Outcome::kFail, Reason::kFailsAlone};
   const bool drops_held = before == Stage::kHeld && event == ProgressEvent::kInvalid;
   EXPECT_EQ(progress.verdict(), drops_held                 ? Verdict{}
                                 : keeps                    ? earlier

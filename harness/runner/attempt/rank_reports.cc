@@ -49,7 +49,7 @@ void RankReports::end(Rank& rank, const json& event) {
   rank.refused = optional_of<int>(event, "errno");
   rank.end.exit_code = optional_of<int>(event, "exit");
   rank.end.exit_signal = optional_of<int>(event, "signal");
-  rank.end.ended_by_runner = event.value("ended_by_runner", json()) == true;
+  rank.end.stopped_by_proctor = event.value("stopped_by_proctor", json()) == true;
   rank.pid = optional_of<int>(event, "pid").value_or(0);
   rank.core_dumped = event.value("core", json()) == true;
   rank.words = {.out = text_at(event, "out"), .err = text_at(event, "err")};
@@ -64,7 +64,7 @@ Verdict RankReports::judge_rank(const Rank& rank) const {
   AttemptEvidence evidence{.kind = {&kind_, skip_code_}, .child = rank.child};
   evidence.exit_code = rank.end.exit_code;
   evidence.exit_signal = rank.end.exit_signal;
-  if (rank.end.ended_by_runner) return {Outcome::kTimeout, Reason::kEndedByRunner};
+  if (rank.end.stopped_by_proctor) return {Outcome::kTimeout, Reason::kStoppedByProctor};
   return proctor::judge(evidence);
 }
 
@@ -73,15 +73,15 @@ Verdict RankReports::judge_left(const Rank& rank) const {
   const RankEnd& end = rank.end;
   std::string how = end.exit_signal ? fmt::format("signal:{}", *end.exit_signal)
                                     : fmt::format("exit:{}", end.exit_code.value_or(0));
-  if (end.ended_by_runner) how = kEndedByRunner;
+  if (end.stopped_by_proctor) how = kEndedByRunner;
   if (how == rank.child.leaves()) return {Outcome::kPass, {}};
-  return {Outcome::kFail, {Reason::kLeft, how}};
+  return {Outcome::kFail, {Reason::kRankEnded, how}};
 }
 
 const RankReports::Rank* RankReports::first_bad() const {
   for (const std::size_t which : order_) {
     const Rank& rank = ranks_[which];
-    const bool by_runner = rank.interrupted || (rank.end.ended_by_runner && rank.child.leaves().empty());
+    const bool by_runner = rank.interrupted || (rank.end.stopped_by_proctor && rank.child.leaves().empty());
     if (!by_runner && is_bad(judge_rank(rank).outcome)) return &rank;
   }
   return nullptr;
@@ -110,7 +110,7 @@ Verdict RankReports::judge_together(const AttemptEvidence& supervisor) const {
   }
   const bool all_told = order_.size() == ranks_.size();
   if (!all_told || supervisor.exit_code != 0 || !stray_line_.empty())
-    return {Outcome::kError, Reason::kRanks};
+    return {Outcome::kError, Reason::kRankLost};
   if (const Rank* rank = answering()) return judge_rank(*rank);
   std::vector<ReasonText> skips;
   for (const Rank& rank : ranks_) {
@@ -133,7 +133,7 @@ std::vector<RankEnd> RankReports::ends() const {
   std::vector<RankEnd> ends;
   for (const Rank& rank : ranks_) {
     RankEnd& end = ends.emplace_back(rank.end);
-    end.left = rank.child.leaves();
+    end.announced_end = rank.child.leaves();
     end.last_step = rank.child.last_step();
     if (rank.ended && !rank.interrupted) end.verdict = judge_rank(rank);
   }

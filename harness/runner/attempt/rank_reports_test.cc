@@ -21,7 +21,7 @@ class Ranks {
   }
   Ranks& exits(int rank, int code) { return end(rank, fmt::format(R"("exit":{},"signal":null)", code)); }
   Ranks& dies(int rank, int signal, bool by_runner = false) {
-    return end(rank, fmt::format(R"("exit":null,"signal":{},"pid":{},"core":true,"ended_by_runner":{})",
+    return end(rank, fmt::format(R"("exit":null,"signal":{},"pid":{},"core":true,"stopped_by_proctor":{})",
                                  signal, 100 + rank, by_runner));
   }
   Ranks& passes(int rank) { return say(rank, "end", R"("result":"pass")").exits(rank, 0); }
@@ -75,7 +75,7 @@ TEST(RankVerdict, KilledSupervisorIsCrash) {
   supervisor.cause = EndCause::kGuardLost;
   EXPECT_EQ(to_string(Ranks(3).reports.judge(supervisor)), "error(guard_lost)");
   supervisor = {.kind = &proctor_kind(), .cause = EndCause::kExited, .exit_code = 1};
-  EXPECT_EQ(to_string(Ranks(3).reports.judge(supervisor)), "error(ranks)");
+  EXPECT_EQ(to_string(Ranks(3).reports.judge(supervisor)), "error(rank_lost)");
 }
 
 TEST(RankVerdict, UsesSkipCodeOfSuite) {
@@ -107,7 +107,7 @@ TEST(RankVerdict, ReportsCrashOfFirstBadRank) {
 
 TEST(RankVerdict, IgnoresRanksEndedByRunner) {
   EXPECT_EQ(Ranks(3).dies(0, 9, true).fails(1, "wrong").passes(2).verdict(), "fail");
-  EXPECT_EQ(Ranks(2).dies(0, 9, true).passes(1).verdict(), "timeout(ended_by_runner)");
+  EXPECT_EQ(Ranks(2).dies(0, 9, true).passes(1).verdict(), "timeout(stopped_by_proctor)");
 }
 
 TEST(RankVerdict, AnnouncedEndPasses) {
@@ -117,9 +117,9 @@ TEST(RankVerdict, AnnouncedEndPasses) {
 
 TEST(RankVerdict, EndOtherThanAnnouncedFails) {
   EXPECT_EQ(Ranks(2).say(0, "leave", R"("how":"signal:9")").exits(0, 0).passes(1).verdict(),
-            "fail(left:exit:0)");
+            "fail(rank_ended:exit:0)");
   EXPECT_EQ(Ranks(2).say(0, "leave", R"("how":"exit:3")").dies(0, 9, true).passes(1).verdict(),
-            "fail(left:ended)");
+            "fail(rank_ended:ended)");
   EXPECT_EQ(Ranks(2).say(0, "fail").say(0, "leave", R"("how":"signal:9")").dies(0, 9).passes(1).verdict(),
             "fail");
 }
@@ -142,10 +142,10 @@ TEST(RankVerdict, SkipNeedsSameReasonInAllRanks) {
 }
 
 TEST(RankVerdict, MissingRankIsError) {
-  EXPECT_EQ(Ranks(2).passes(0).verdict(), "error(ranks)");
+  EXPECT_EQ(Ranks(2).passes(0).verdict(), "error(rank_lost)");
   Ranks stray(1);
   stray.passes(0).reports.add_line("noise");
-  EXPECT_EQ(stray.verdict(), "error(ranks)");
+  EXPECT_EQ(stray.verdict(), "error(rank_lost)");
 }
 
 // What a rank says is its own, whatever it looks like, and breaks the protocol where it is no event of its case.
@@ -165,7 +165,7 @@ TEST(RankVerdict, InvalidLineIsProtocolErrorOfRank) {
         std::string(R"({"rank":2,"event":"rank_end"})"), "99999999999999999999 " + deep}) {
     Ranks ranks(2);
     ranks.passes(0).passes(1).reports.add_line(said);
-    EXPECT_EQ(ranks.verdict(), "error(ranks)") << said.substr(0, 40);
+    EXPECT_EQ(ranks.verdict(), "error(rank_lost)") << said.substr(0, 40);
   }
 }
 

@@ -98,7 +98,7 @@ std::optional<Warning> shared_memory_left(const ProcessEnd& end, const std::stri
   }
   if (found.size() > kMostNamed) names += fmt::format(" and {} more", found.size() - kMostNamed);
   return Warning{
-      WarningCode::kScratchLeft,
+      WarningCode::kScratchNotRemoved,
       fmt::format("{} was killed, and shared memory that is new since it began is held by no process: {}. "
                   "To remove it: {}",
                   case_id, names, removal)};

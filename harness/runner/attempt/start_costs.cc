@@ -45,7 +45,7 @@ std::vector<Warning> StartCosts::proposals(Milliseconds run) const {
     if (all > run) saved = saved * run.count() / all.count();
     if (sum.around <= sum.own || saved < kWorthSaying) continue;
     warnings.push_back(
-        {WarningCode::kStartCosts,
+        {WarningCode::kStartupOverhead,
          fmt::format("suite `{}` ({}): its {} processes took {:.1f} s to start and exit, its tests {:.1f} s; "
                      "to share processes, {}, which saves up to {:.1f} of the {:.1f} s of this run",
                      suite->name, suite->origin, sum.processes, seconds(sum.around), seconds(sum.own),

@@ -34,7 +34,7 @@ TEST_F(StartCostsTest, SuggestsSharedProcessesForCostlyStarts) {
   add(10, Milliseconds(500), Milliseconds(20));
   const auto proposals = costs_.proposals(kRun);
   ASSERT_THAT(proposals, SizeIs(1));
-  EXPECT_EQ(proposals[0].code, WarningCode::kStartCosts);
+  EXPECT_EQ(proposals[0].code, WarningCode::kStartupOverhead);
   EXPECT_EQ(proposals[0].text,
             "suite `t` (proctor.toml:3): its 10 processes took 4.8 s to start and exit, its tests 0.2 s; to "
             "share processes, write process = \"batch:auto\" below [suite.t], which saves up to 4.3 of the "

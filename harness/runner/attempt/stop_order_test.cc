@@ -79,9 +79,9 @@ TEST_F(StopOrderTest, OrderMayPrecedeDeath) {
 }
 
 TEST_F(StopOrderTest, BudgetStopExplainsNoSignalDeath) {
-  order_.give(SIGTERM, Reason::kBudget);
+  order_.give(SIGTERM, Reason::kRunLimit);
   order_.give(SIGINT, Reason::kInterrupted);
-  EXPECT_EQ(order_.reason(), Reason::kBudget);
+  EXPECT_EQ(order_.reason(), Reason::kRunLimit);
   EXPECT_EQ(order_.signal(), 0);
   settle(died_of(SIGTERM));
   EXPECT_EQ(causes_, std::vector{EndCause::kExited});

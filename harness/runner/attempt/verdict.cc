@@ -30,7 +30,7 @@ Verdict judge_limit(const AttemptEvidence& evidence, Outcome outcome) {
                                             .went_on = true,
                                             .another_was_bad = evidence.another_was_bad});
   if (is_bad(own.outcome)) return own;
-  return {outcome, reason.empty() ? Reason::kAfterEnd : reason};
+  return {outcome, reason.empty() ? Reason::kShutdown : reason};
 }
 
 // A server that ends well before it served has not done its work.

@@ -16,7 +16,7 @@
 // that another signal ends then has crashed.
 //
 // "after end": one of several cases had told its end, and the process hung after it: what the case said stands if it
-// is bad, else the limit is timeout(after_end) or stall(after_end).
+// is bad, else the limit is timeout(shutdown) or stall(shutdown).
 //
 // "starved": its limit is timeout(starved) or stall(starved), unless it had told a bad end.
 //

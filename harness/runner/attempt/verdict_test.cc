@@ -108,21 +108,21 @@ TEST(Verdict, ReportsHangAfterLastCase) {
   AttemptEvidence evidence{.kind = &pytest_kind(), .cause = EndCause::kTimeout};
   evidence.after_end = true;
   evidence.child = said({kStartLine, kEndPass});
-  EXPECT_EQ(to_string(judge(evidence)), "timeout(after_end)");
+  EXPECT_EQ(to_string(judge(evidence)), "timeout(shutdown)");
   evidence.child = said({kStartLine, kEndFail});
   EXPECT_EQ(to_string(judge(evidence)), "fail");
   evidence.cause = EndCause::kStall;
   EXPECT_EQ(to_string(judge(evidence)), "fail");
   evidence.child = said({kStartLine, kEndSkip});
-  EXPECT_EQ(to_string(judge(evidence)), "stall(after_end)");
+  EXPECT_EQ(to_string(judge(evidence)), "stall(shutdown)");
   evidence.cause = EndCause::kStopped;
   EXPECT_EQ(to_string(judge(evidence)), "notrun(interrupted)");
 }
 
 TEST(Verdict, StoppedCaseHasReasonOfRunner) {
   AttemptEvidence evidence{.cause = EndCause::kStopped};
-  evidence.stop_reason = Reason::kBudget;
-  EXPECT_EQ(to_string(judge(evidence)), "notrun(budget)");
+  evidence.stop_reason = Reason::kRunLimit;
+  EXPECT_EQ(to_string(judge(evidence)), "notrun(run_limit)");
 }
 
 TEST(Verdict, SpawnErrorNamesErrno) {

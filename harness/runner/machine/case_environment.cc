@@ -206,7 +206,7 @@ std::vector<NarrowingVariable> narrowing_variables(const Suite& suite, const Env
                      .name = name,
                      .value = looks_secret(name) ? std::string(kHiddenValue) : value,
                      .by = by_caller ? "caller" : "suite",
-                     .told_by = of_suite != suite.env.end() ? std::string(kToldByPlan) : ""});
+                     .covered_by = of_suite != suite.env.end() ? std::string(kCoveredByPlan) : ""});
   }
   return found;
 }

@@ -256,11 +256,11 @@ Suite pytest_suite() {
   return suite;
 }
 
-// "NAME=VALUE by told_by"
+// "NAME=VALUE by covered_by"
 std::vector<std::string> told(const Suite& suite, const Environment& caller, const Environment& child) {
   std::vector<std::string> all;
   for (const auto& one : narrowing_variables(suite, caller, to_list(child), "/share/pytest"))
-    all.push_back(one.name + "=" + one.value + " " + one.by + " " + one.told_by);
+    all.push_back(one.name + "=" + one.value + " " + one.by + " " + one.covered_by);
   return all;
 }
 

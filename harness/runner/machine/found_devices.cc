@@ -280,13 +280,13 @@ Result<void> add_devices(Backend backend, const std::optional<Simulation>& simul
   if (inventory.devices.empty()) return {};
   if (auto noted = note_variables(backend, caller, devices); !noted) return noted;
   // Nobody asked for a simulation, and this is none the less.
-  if (!simulation && !inventory.stand_in.empty()) {
+  if (!simulation && !inventory.simulated_driver.empty()) {
     devices.warnings.push_back(
-        {WarningCode::kStandIn,
+        {WarningCode::kSimulatedDriver,
          fmt::format("the {} devices are simulated: {} is loaded instead of a hardware driver, so no result "
                      "is hardware evidence. Use --sim for a simulation",
-                     key_of(backend), inventory.stand_in)});
-    devices.stack.emplace_back(key_of(backend) + ".stand_in", inventory.stand_in);
+                     key_of(backend), inventory.simulated_driver)});
+    devices.stack.emplace_back(key_of(backend) + ".simulated_driver", inventory.simulated_driver);
   }
   WatchedDevices watched{.backend = backend, .ids = {}, .env = to_list(whole)};
   for (const auto& device : inventory.devices) watched.ids.push_back(device.id);

@@ -72,9 +72,9 @@ void Journal::lose(int err) {
   if (lost_ != 0) return;
   lost_ = err;
   if (on_lost_) {
-    on_lost_(
-        {WarningCode::kJournalLost, std::string("failed to write journal.jsonl: ") + std::strerror(err) +
-                                        "; the run continues, and Proctor retries with the next record"});
+    on_lost_({WarningCode::kJournalNotWritten,
+              std::string("failed to write journal.jsonl: ") + std::strerror(err) +
+                  "; the run continues, and Proctor retries with the next record"});
   }
 }
 

@@ -91,7 +91,7 @@ TEST_F(JournalTest, SealsLastRecordAfterEnd) {
   (*journal)->keep_seal([&](const JournalSeal& written) { seal = written; });
   (*journal)->on(RunPlanned{});
   (*journal)->on(RunEnded{});
-  (*journal)->end_with(R"({"v":1,"type":"more"})");
+  (*journal)->end_with(R"({"v":2,"type":"more"})");
   EXPECT_EQ((*journal)->difference(), "");
   EXPECT_EQ(difference(path_, seal), "");
   EXPECT_EQ(seal.before.bytes, seal.after.bytes) << "nothing is under way";
@@ -105,7 +105,7 @@ TEST_F(JournalTest, FailedLastRecordLosesNothing) {
   ASSERT_TRUE(journal.ok());
   std::vector<Warning> warnings;
   (*journal)->on_lost([&](const Warning& warning) { warnings.push_back(warning); });
-  (*journal)->end_with(R"({"v":1,"type":"more"})");
+  (*journal)->end_with(R"({"v":2,"type":"more"})");
   EXPECT_TRUE((*journal)->complete());
   EXPECT_TRUE(warnings.empty());
 }
@@ -122,7 +122,7 @@ TEST_F(JournalTest, ReportsFullDiskOnce) {
   (*journal)->on_lost([&](const Warning& warning) { warnings.push_back(warning); });
   for (int i = 0; i < 100; ++i) (*journal)->on(started("a"));
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0].code, WarningCode::kJournalLost);
+  EXPECT_EQ(warnings[0].code, WarningCode::kJournalNotWritten);
   EXPECT_THAT(warnings[0].text, testing::HasSubstr("No space left on device"));
   EXPECT_FALSE((*journal)->complete());
 }

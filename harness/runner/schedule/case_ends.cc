@@ -52,7 +52,7 @@ void CaseEnds::tell(const CaseGroup::Finished& finished) {
   if (auto known = known_failure(finished.index, finished.devices, ended.verdict)) {
     ended.verdict = std::move(known->verdict);
     ended.known_failure = std::move(known->source);
-    ended.known_failure_at = std::move(known->at);
+    ended.known_failure_location = std::move(known->at);
     if (!known->warning.empty()) sink_.on(Warning{WarningCode::kCaseWarning, known->warning});
   }
   sink_.on(ended);
@@ -83,7 +83,7 @@ void GroupVerdicts::attempt_ended(std::size_t which, const AttemptEnded& ended, 
                             .attempt = ended.attempt,
                             .repeat = ended.repeat,
                             .blames_device = poisons_process(ended),
-                            .last = ended.termination.unreapable};
+                            .last = ended.termination.unkillable};
   const bool looks =
       is_suspicious(ended.verdict) && !devices_.empty() && !stage_.is_stopping() && !devices_.are_lost();
   if (looks || provisional) {

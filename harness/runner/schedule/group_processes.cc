@@ -18,10 +18,10 @@ void GroupDevices::leave(const std::string& case_id, bool doubt, DeviceVisits::O
   });
 }
 
-void GroupDevices::drain_unreapable(const std::string& case_id) {
+void GroupDevices::drain_unkillable(const std::string& case_id) {
   lost_ = true;
   for (const auto& device : ids_)
-    visits_.drain(device, "unreapable", "a process of " + case_id + " does not die", case_id);
+    visits_.drain(device, "unkillable", "a process of " + case_id + " does not die", case_id);
 }
 
 bool GroupDevices::lose(const std::string& device) {

@@ -41,7 +41,7 @@ class GroupDevices {
   void leave(const std::string& case_id, bool doubt, DeviceVisits::OnLeft done);
 
   // A process of the case does not die: no run gets them any more.
-  void drain_unreapable(const std::string& case_id);
+  void drain_unkillable(const std::string& case_id);
   // Returns whether this device is one of them. Then they are lost and retired.
   bool lose(const std::string& device);
   // The next run must examine them.

@@ -41,7 +41,7 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
   const std::string backend(to_string(suite.backend));
   const Refusal unlisted{{Outcome::kError, Reason::kDiscovery}, test.unlisted};
   if (is_unlisted(test) && !test.wants_device) return unlisted;
-  if (test.written_off) return Refusal{{Outcome::kSkip, {Reason::kWrittenOff, test.written_off->text()}}, ""};
+  if (test.config_skip) return Refusal{{Outcome::kSkip, {Reason::kConfig, test.config_skip->text()}}, ""};
   if (test.disabled) return Refusal{{Outcome::kSkip, Reason::kDisabled}, "disabled in its own source"};
   if (const auto why = setup.devices->unusable.find(backend); why != setup.devices->unusable.end())
     return Refusal{{Outcome::kSkip, reason_in_words(why->second)}, ""};

@@ -130,7 +130,7 @@ TEST_F(PendingCasesTest, SkipsRanksOnSeveralNodes) {
 TEST_F(PendingCasesTest, WrittenOffCaseIsSkippedWithReason) {
   for (int i = 0; i < 2; ++i) add(0);
   plan_.cases[0].disabled = true;
-  plan_.cases[0].written_off = std::make_shared<const WrittenOff>(
+  plan_.cases[0].config_skip = std::make_shared<const WrittenOff>(
       WrittenOff{.reason = "waits", .owner = "jane", .expires = Day(std::chrono::sys_days())});
   std::vector<std::string> refused;
   pending_.admit(
@@ -138,7 +138,7 @@ TEST_F(PendingCasesTest, WrittenOffCaseIsSkippedWithReason) {
         refused.push_back(std::to_string(finished.index) + " " + to_string(finished.verdict));
       },
       [](std::size_t, std::size_t) {});
-  EXPECT_THAT(refused, ElementsAre("0 skip(written_off:waits (jane, until 1970-01-01))"));
+  EXPECT_THAT(refused, ElementsAre("0 skip(config:waits (jane, until 1970-01-01))"));
   EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 1U);
 }
 
@@ -324,7 +324,7 @@ TEST_F(PendingCasesTest, DropsCasesInPlanOrder) {
   auto start = pending_.take_first_that_fits();
   pending_.put_back(std::move(start->group));
   std::vector<std::size_t> dropped;
-  for (const auto& finished : pending_.drop({{Outcome::kNotrun, Reason::kBudget}, ""}))
+  for (const auto& finished : pending_.drop({{Outcome::kNotrun, Reason::kRunLimit}, ""}))
     dropped.push_back(finished.index);
   EXPECT_THAT(dropped, ElementsAre(0, 1, 2));
   EXPECT_TRUE(pending_.empty());
@@ -536,7 +536,7 @@ TEST_F(PendingCasesTest, GroupMovesToEndAfterTurn) {
     pending_.put_last(std::move(start->group));
   }
   EXPECT_THAT(order, ElementsAre(0, 1, 2, 0, 1, 2, 0));
-  EXPECT_THAT(pending_.drop({{Outcome::kNotrun, Reason::kBudget}, ""}), SizeIs(3));
+  EXPECT_THAT(pending_.drop({{Outcome::kNotrun, Reason::kRunLimit}, ""}), SizeIs(3));
   EXPECT_TRUE(pending_.empty());
 }
 

@@ -61,9 +61,9 @@ struct RepeatSetup {
 
 // What ends a run early.
 struct StopSetup {
-  int fail_fast = 0;                     // failures after which no more cases start; 0: any number
-  int breaker = Breaker::kDefault;       // machine outcomes in a row that end the run; 0: none do
-  std::optional<Milliseconds> deadline;  // for the whole run
+  int fail_fast = 0;                             // failures after which no more cases start; 0: any number
+  int max_machine_failures = Breaker::kDefault;  // machine outcomes in a row that end the run; 0: none do
+  std::optional<Milliseconds> deadline;          // for the whole run
 };
 
 // Events from before the run. They follow the plan.

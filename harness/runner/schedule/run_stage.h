@@ -49,7 +49,7 @@ class RunStage {
   // The first one.
   const std::optional<int>& signal() const { return signal_; }
   // While it stops.
-  Reason why_stopped() const { return signal_ ? Reason::kInterrupted : Reason::kBudget; }
+  Reason why_stopped() const { return signal_ ? Reason::kInterrupted : Reason::kRunLimit; }
 
  private:
   State state_ = State::kRunning;

@@ -6,7 +6,7 @@
 namespace proctor {
 namespace {
 
-CaseGroup::NoMore breaker() { return {.verdict = {Outcome::kNotrun, Reason::kBreaker}, .note = {}}; }
+CaseGroup::NoMore breaker() { return {.verdict = {Outcome::kNotrun, Reason::kMachineFailures}, .note = {}}; }
 
 TEST(RunStage, KeepsFirstFinishReason) {
   RunStage stage;
@@ -14,7 +14,7 @@ TEST(RunStage, KeepsFirstFinishReason) {
   EXPECT_FALSE(stage.finishing());
   EXPECT_TRUE(stage.finish(breaker(), true));
   EXPECT_EQ(stage.state(), RunStage::State::kFinishing);
-  EXPECT_FALSE(stage.finish({.verdict = {Outcome::kNotrun, Reason::kBudget}, .note = {}}));
+  EXPECT_FALSE(stage.finish({.verdict = {Outcome::kNotrun, Reason::kRunLimit}, .note = {}}));
   EXPECT_EQ(stage.finishing()->verdict, breaker().verdict);
   EXPECT_TRUE(stage.finishes_at_once());
   EXPECT_FALSE(stage.is_stopping());
@@ -25,7 +25,7 @@ TEST(RunStage, DeadlineStopsFinishingRun) {
   stage.finish(breaker());
   EXPECT_TRUE(stage.reach_deadline());
   EXPECT_EQ(stage.state(), RunStage::State::kStopping);
-  EXPECT_EQ(stage.why_stopped(), Reason::kBudget);
+  EXPECT_EQ(stage.why_stopped(), Reason::kRunLimit);
   EXPECT_TRUE(stage.finishing());
   EXPECT_FALSE(stage.reach_deadline());
 }

@@ -22,7 +22,7 @@ RunStop::RunStop(boost::asio::io_context& io, const RunSetup& setup, RunEvents& 
       ends_(ends),
       groups_(groups),
       over_(std::move(over)),
-      breaker_(setup.stop.breaker),
+      breaker_(setup.stop.max_machine_failures),
       deadline_(io),
       stress_over_(io),
       give_up_(io) {}
@@ -47,7 +47,7 @@ void RunStop::case_ended(std::size_t index, const CaseEnded& ended) {
   const auto outcome = ended.verdict.outcome;
   const int most = setup_.stop.fail_fast;
   if (breaker_.add(ended.verdict)) {
-    finish(StopCause::kBreaker,
+    finish(StopCause::kMachineFailures,
            "the machine had failed " + std::to_string(breaker_.limit()) + " cases in a row");
   } else if (outcome != Outcome::kNotrun && is_bad(outcome, setup_.suite(index).kind->name()) &&
              ++failures_ == most) {
@@ -75,7 +75,7 @@ bool RunStop::begin_no_more(const ReasonText& reason, const std::string& why, bo
 
 // It ends as it was meant to: nothing is stopped.
 void RunStop::on_stress_over() {
-  if (begin_no_more(Reason::kBudget, "the time of --repeat was over") && groups_.empty()) over_();
+  if (begin_no_more(Reason::kRunLimit, "the time of --repeat was over") && groups_.empty()) over_();
 }
 
 void RunStop::look_at_journal() {
@@ -104,7 +104,7 @@ void RunStop::on_stop(int signal, StopCause cause) {
 void RunStop::on_deadline() {
   if (!stage_.reach_deadline()) return;
   tell(0, StopCause::kDeadline);
-  drop_pending({{Outcome::kNotrun, Reason::kBudget}, "not started, because the run's time was used up"});
+  drop_pending({{Outcome::kNotrun, Reason::kRunLimit}, "not started, because the run's time was used up"});
   stop_groups(SIGTERM, kStopGrace, kStopBudget);
 }
 

@@ -200,7 +200,7 @@ void Runner::tell_beginning(const RunPlanned& planned) {
   Containment& containment = *setup_.containment;
   containment.watch_frozen_time();
   if (const std::string why = containment.why_no_pressure(); !why.empty())
-    events_.on(Warning{WarningCode::kPressure,
+    events_.on(Warning{WarningCode::kCpuPressureUnavailable,
                        "a case without CPU time cannot be distinguished from a hang: " + why});
 }
 

@@ -1,13 +1,13 @@
 // Runs a plan: one event loop on one thread, as many cases at once as there are slots and devices to give.
 //
 //   running --as many bad verdicts as --fail-fast allows--> finishing: nothing new starts, what runs goes on
-//   running --too many machine outcomes in a row--> finishing: what is left is notrun(breaker)
+//   running --too many machine outcomes in a row--> finishing: what is left is notrun(machine_failures)
 //   running --time of --repeat is over--> finishing: what has run ends with what it has come to
-//   running | finishing --deadline--> stopping: TERM to every case, what is left is notrun(budget)
+//   running | finishing --deadline--> stopping: TERM to every case, what is left is notrun(run_limit)
 //   running | finishing --INT, TERM, HUP, parent's death--> stopping: forwarded, the rest is
 //                                                           notrun(interrupted)
 //   stopping --second signal--> killing: KILL to every case
-//   stopping | killing --stop budget used up--> processes that do not die are abandoned as unreapable
+//   stopping | killing --stop budget used up--> processes that do not die are abandoned as unkillable
 //   any --nothing runs, nothing can start--> ended
 //
 // It speaks only through events; it prints nothing and decides no exit code.

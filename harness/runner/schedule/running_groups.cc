@@ -39,7 +39,7 @@ void RunningGroup::start_attempt() {
   begun_ = true;
   auto process = processes_.start(group_, devices_, *this);
   if (!process) {
-    give_up({{Outcome::kError, Reason::kEnvironment}, "failed to " + process.error().what});
+    give_up({{Outcome::kError, Reason::kProcessSetup}, "failed to " + process.error().what});
     return end();
   }
   process_ = *std::move(process);
@@ -49,14 +49,14 @@ void RunningGroup::start_attempt() {
 
 void RunningGroup::on_case_ended(std::size_t which, const AttemptEnded& ended, bool went_on) {
   const std::size_t index = group_.case_of(which);
-  if (ended.termination.unreapable) devices_.drain_unreapable(setup_.test(index).id);
+  if (ended.termination.unkillable) devices_.drain_unkillable(setup_.test(index).id);
   const auto known = ends_.known_failure(index, devices_.ids(), ended.verdict);
   const bool expected = known && known->verdict.outcome == Outcome::kXfail;
   process_.doubt = process_.doubt || casts_doubt(ended, expected);
   process_.poisoned = process_.poisoned || (!devices_.empty() && poisons_process(ended));
   process_.leaked =
-      process_.leaked || (!ended.termination.left_by.empty() && setup_.test(index).policy.leaks_fail);
-  verdicts_.attempt_ended(which, ended, expected, went_on, has_mark(ended.marks, Mark::kUnproven));
+      process_.leaked || (!ended.termination.leaked_by.empty() && setup_.test(index).policy.leaks_fail);
+  verdicts_.attempt_ended(which, ended, expected, went_on, has_mark(ended.marks, Mark::kUnconfirmed));
 }
 
 Unproven RunningGroup::unproven_ones() const {

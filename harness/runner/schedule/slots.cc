@@ -27,7 +27,7 @@ Slots::Slots(boost::asio::io_context& io, const RunSetup& setup, EventSink& sink
 void Slots::begin() {
   if (const auto& leases = pool_.leases()) {
     if (auto watched = lease_wait_.watch(*leases); !watched)
-      sink_.on(Warning{WarningCode::kLeaseWatch,
+      sink_.on(Warning{WarningCode::kLeaseWatchFailed,
                        "failed to " + watched.error().what + "; leases are polled once a second"});
   }
   look_at_leases();

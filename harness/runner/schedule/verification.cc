@@ -42,7 +42,7 @@ std::vector<std::vector<std::size_t>> sharing_cases(const Plan& plan) {
   std::vector<std::vector<std::size_t>> of_suite(plan.suites.size());
   for (std::size_t i = 0; i < plan.cases.size(); ++i) {
     const Case& test = plan.cases[i];
-    if (!test.group.empty() && !test.disabled && !test.written_off && plan.suites[test.suite].verify > 0)
+    if (!test.group.empty() && !test.disabled && !test.config_skip && plan.suites[test.suite].verify > 0)
       of_suite[test.suite].push_back(i);
   }
   return of_suite;

@@ -355,10 +355,10 @@ def past(directory, started):
 
 def panels(directory, started):
     """What a gate said of a run, and what the suites cover."""
-    rule = {"limit": "0 cases", "value": "9 cases", "says": ["9 cases failed"], "rule": "failures", "verdict": "failed",
+    rule = {"limit": "0 cases", "value": "9 cases", "reasons": ["9 cases failed"], "rule": "failures", "verdict": "failed",
             "cases": [f"memory.xpu/<b>{i}</b>" for i in range(90)]}
     gate = {"schema_version": 1, "verdict": "failed", "evaluated_at": "2026-01-31T12:00:00Z", "runs": [], "rules": [{**rule, "verdict": "passed"}],
-            "policy": {"file": "gate.toml", "sha256": "a" * 64, "weakenings": [{"line": 3, "key": "hardware", "value": "false", "strict": "true"}]},
+            "policy": {"file": "gate.toml", "sha256": "a" * 64, "relaxations": [{"line": 3, "key": "hardware", "value": "false", "strict": "true"}]},
             "cells": [{"name": "memory.xpu", "verdict": "failed", "planned": 300, "executed": 300, "runs": ["day3"], "rules": [rule]}]}
     (directory / "gate.json").write_text(json.dumps(gate))
     (directory / "coverage.json").write_text(proctor("list", "--coverage", "--json", "--sim", "xpu:1x1"))

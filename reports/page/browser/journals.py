@@ -27,15 +27,15 @@ HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=al
 
 
 def plan(cases, day, driver):
-    return {"v": 1, "type": "run_planned", "run_id": f"202601{day:02}T120000Z-ab12cd", "started": f"2026-01-{day:02}T12:00:00Z",
+    return {"v": 2, "type": "run_planned", "run_id": f"202601{day:02}T120000Z-ab12cd", "started": f"2026-01-{day:02}T12:00:00Z",
             "proctor_version": "0.1.0", "command_line": ["proctor", "run", "--out", "out"], "directory": "/home/user/project",
             "hostname": "gpu-07", "plan_digest": "a" * 64, "filters": [], "shard": None, "remaining": None,
             "containment": {"layer": "cgroup"}, "sim": None, "jobs": 6, "min_executed": 0, "fail_on_skip": "", "strict": False,
-            "exec": False, "vendors_here": [], "no_device_for": "", "no_device_by": "", "each_device": False, "flaky_passes": False,
-            "flaky_budget": 0, "allow_no_device": False, "stress_ms": 0, "exclusion": None, "subject": {}, "suites": [],
-            "size": "", "seed": 0, "profile": "", "narrowed": {}, "inputs": [],
+            "exec": False, "backends_present": [], "missing_backend": "", "hidden_by": "", "each_device": False, "flaky_passes": False,
+            "max_flaky_percent": 0, "allow_no_device": False, "stress_ms": 0, "exclusion": None, "subject": {}, "suites": [],
+            "size": "", "seed": 0, "profile": "", "restrictions": {}, "inputs": [],
             "known_failures": {"file": "known.toml", "sha256": "b" * 64,
-                               "entries": [{"at": "known.toml:1", "cases": ["*"], "source": "https://issues.example/7"}]},
+                               "entries": [{"location": "known.toml:1", "cases": ["*"], "source": "https://issues.example/7"}]},
             "devices": [{"id": card, "backend": card.partition(":")[0], "name": f"Card {card[0].upper()}", "simulated": False}
                         for card in CARDS],
             "stack": {"xpu.driver": driver, "cuda.driver": "13.0"}, "cases": cases,
@@ -61,8 +61,8 @@ def figures(random_):
 def flaky_attempt(case, at, devices):
     """The failed attempt before one that passes."""
     failure = {"rule": "", "message": "sometimes late", "file": "suites/late.cc", "line": 7, "expected": "", "got": "", "device": ""}
-    return [{"v": 1, "type": "attempt_started", "case": case, "at_ms": at, "devices": devices, "log": ""},
-            {"v": 1, "type": "attempt_ended", "case": case, "at_ms": at + 1, "duration_ms": 1, "verdict": {"outcome": "fail", "reason": ""},
+    return [{"v": 2, "type": "attempt_started", "case": case, "at_ms": at, "devices": devices, "log": ""},
+            {"v": 2, "type": "attempt_ended", "case": case, "at_ms": at + 1, "duration_ms": 1, "verdict": {"outcome": "fail", "reason": ""},
              "exit_code": 1, "failures": [failure]}]
 
 
@@ -102,9 +102,9 @@ def write(directory, count, bad_percent=1, log_bytes=0, hostile=False, day=31, d
         devices = [random_.choice([card for card in CARDS if card.startswith(backend)])] if backend != "none" else []
         at, ms = i * 7, random_.randrange(3, 4000)
         records += flaky_attempt(case, at, devices) if i in flaky else []
-        records.append({"v": 1, "type": "attempt_started", "case": case, "at_ms": at, "devices": devices, "log": log,
+        records.append({"v": 2, "type": "attempt_started", "case": case, "at_ms": at, "devices": devices, "log": log,
                         "attempt": 2 if i in flaky else 1})
-        end = {"v": 1, "type": "attempt_ended", "case": case, "at_ms": at + ms, "duration_ms": ms, "verdict": verdict, "exit_code": 0,
+        end = {"v": 2, "type": "attempt_ended", "case": case, "at_ms": at + ms, "duration_ms": ms, "verdict": verdict, "exit_code": 0,
                "last_step": "compared", "attempt": 2 if i in flaky else 1, "rule": f"M{i % 40}", "source": "CUDA Runtime API, cudaMemcpy", "output": {"log": log}}
         if i % 20 == 0:
             end["telemetry"] = {"devices": [{"device": device, "figures": figures(random_)} for device in devices]}
@@ -119,9 +119,9 @@ def write(directory, count, bad_percent=1, log_bytes=0, hostile=False, day=31, d
                 line = f"     0.001234 out| {HOSTILE if hostile else f'step of case {i}'}: %d\n"
                 path.write_text("".join(line % n for n in range(log_bytes // len(line) + 1)), encoding="utf-8", errors="surrogatepass")
         records.append(end)
-        records.append({"v": 1, "type": "case_ended", "case": case, "verdict": verdict, "marks": ["flaky"] if i in flaky else ["slow"] if i % 977 == 5 else [],
-                        "known_failure_at": "known.toml:1" if verdict["outcome"] == "xfail" else ""})
-    records.append({"v": 1, "type": "run_ended", "finished": "2026-01-31T13:00:00Z", "at_ms": 3600000})
+        records.append({"v": 2, "type": "case_ended", "case": case, "verdict": verdict, "marks": ["flaky"] if i in flaky else ["slow"] if i % 977 == 5 else [],
+                        "known_failure_location": "known.toml:1" if verdict["outcome"] == "xfail" else ""})
+    records.append({"v": 2, "type": "run_ended", "finished": "2026-01-31T13:00:00Z", "at_ms": 3600000})
     with open(directory / "journal.jsonl", "w", encoding="utf-8") as file:
         file.writelines(with_sums(map(json.dumps, [plan(planned, day, driver), *records])))
 

@@ -38,11 +38,13 @@ class Reasons : public testing::Test {
 
 TEST_F(Reasons, SimulatedCardSupportsChecks) {
   EXPECT_THAT(say("memory_cuda", "Copy.HostToDeviceIsByteExact", "cuda:1"), HasSubstr(R"("result":"pass")"));
-  EXPECT_THAT(say("kernels_cuda", "Launch.OneDimensionalIdsAreCorrect", "cuda:1"), HasSubstr(R"("result":"pass")"));
+  EXPECT_THAT(say("kernels_cuda", "Launch.OneDimensionalIdsAreCorrect", "cuda:1"),
+              HasSubstr(R"("result":"pass")"));
 }
 
 TEST_F(Reasons, SkipsWithTooFewCards) {
-  EXPECT_THAT(say("memory_cuda", "PeerCopy.MemcpyPeerIsByteExact", "cuda:1"), HasSubstr(R"("needs:devices>=2")"));
+  EXPECT_THAT(say("memory_cuda", "PeerCopy.MemcpyPeerIsByteExact", "cuda:1"),
+              HasSubstr(R"("needs:devices>=2")"));
 }
 
 TEST_F(Reasons, SkipsWithTooLittleMemory) {
@@ -56,8 +58,9 @@ TEST_F(Reasons, SkipsWhenSharedMemoryIsTaken) {
   for (const char* name : {"LargeBuffer.CopiesReachEveryPart", "LargeBuffer.KernelsReachEveryPart"})
     EXPECT_THAT(say("memory_cuda", name, shared, "alloc.oom:min=4294967296"),
                 HasSubstr(R"("not_enough_memory:5368709120")"));
-  EXPECT_THAT(say("memory_cuda", "LargeBuffer.CopiesReachEveryPart", "cuda:1", "alloc.oom:min=4294967296,times=1"),
-              HasSubstr(R"("result":"pass")"))
+  EXPECT_THAT(
+      say("memory_cuda", "LargeBuffer.CopiesReachEveryPart", "cuda:1", "alloc.oom:min=4294967296,times=1"),
+      HasSubstr(R"("result":"pass")"))
       << "for a moment";
   EXPECT_THAT(say("memory_cuda", "LargeBuffer.CopiesReachEveryPart", "cuda:1", "alloc.oom:min=4294967296"),
               HasSubstr("cudaErrorMemoryAllocation"))
@@ -93,7 +96,8 @@ TEST_F(Reasons, ReportsDriverThatLacksFunction) {
 // A driver that is not older than the runtime knows every call: the code, 36, is then as wrong as any other.
 TEST_F(Reasons, FailsWhenCurrentDriverReportsTooOld) {
   const auto refused = [&](const std::string& program, const std::string& cards) {
-    return say(program, "InvalidArgument.CallReturnsDocumentedError/cudaMalloc", cards, "error.wrong_code:err=36");
+    return say(program, "InvalidArgument.CallReturnsDocumentedError/cudaMalloc", cards,
+               "error.wrong_code:err=36");
   };
   EXPECT_THAT(refused("memory_cuda", "cuda:1"),
               AllOf(HasSubstr(R"("result":"fail")"), HasSubstr("cudaErrorCallRequiresNewerDriver")));

@@ -26,7 +26,8 @@ nlohmann::json query_pool(const std::string& mode, const Pool& pool) {
 
 }  // namespace
 
-PROCTOR_CHECK(Enumeration, LeasedDevicesAreVisible, "V03", "CUDA Programming Guide, CUDA Environment Variables", kGate,
+PROCTOR_CHECK(Enumeration, LeasedDevicesAreVisible, "V03",
+              "CUDA Programming Guide, CUDA Environment Variables", kGate,
               .faults = {"visibility.wrong_uuid", "visibility.missing_device", "visibility.init_fail",
                          "host.crash"},
               .devices = 2) {
@@ -35,7 +36,8 @@ PROCTOR_CHECK(Enumeration, LeasedDevicesAreVisible, "V03", "CUDA Programming Gui
   expect_same("it sees", expected_text(names), text_of(enumerate_under(joined(names, ","))));
 }
 
-PROCTOR_CHECK(Enumeration, RepeatedEnumerationGivesSameDevices, "V25", kDevices, kGate, .faults = {"visibility.shorten_every_second_list"}) {
+PROCTOR_CHECK(Enumeration, RepeatedEnumerationGivesSameDevices, "V25", kDevices, kGate,
+              .faults = {"visibility.shorten_every_second_list"}) {
   const auto pool = pool_of();
   step("given a process that lists its devices twice");
   const auto answer = query_pool("twice", pool);
@@ -52,8 +54,8 @@ PROCTOR_CHECK(Enumeration, NullCountIsRejected, "V27", kDevices, kGate,
 }
 
 // Whoever tests the count without the code takes what was there before for devices.
-PROCTOR_CHECK(EmptyMask, DeviceCallsFail, "V09",
-              "measured: NVIDIA's runtime leaves the count alone on error", kGate,
+PROCTOR_CHECK(EmptyMask, DeviceCallsFail, "V09", "measured: NVIDIA's runtime leaves the count alone on error",
+              kGate,
               .faults = {"visibility.show_all_on_empty_selection", "error.swallowed", "error.wrong_code"}) {
   pool_of();
   step("given an empty mask and a count of -7");
@@ -69,9 +71,8 @@ PROCTOR_CHECK(EmptyMask, DeviceCallsFail, "V09",
   }
 }
 
-PROCTOR_CHECK(EmptyMask, SetDeviceFails, "V09",
-              "ROCm/hip-tests, hipSetGetDeviceMproc.cc, also run on NVIDIA", kGate,
-              .faults = {"visibility.show_all_on_empty_selection", "error.swallowed"}) {
+PROCTOR_CHECK(EmptyMask, SetDeviceFails, "V09", "ROCm/hip-tests, hipSetGetDeviceMproc.cc, also run on NVIDIA",
+              kGate, .faults = {"visibility.show_all_on_empty_selection", "error.swallowed"}) {
   pool_of();
   step("given cudaSetDevice under an empty mask");
   const auto answer = query_child({"set-device", "0"}, masked(""));
@@ -175,8 +176,9 @@ PROCTOR_CHECK(PciBusId, UnknownBusIdIsRejected, "V30",
   }
 }
 
-PROCTOR_CHECK(PciBusId, MalformedBusIdIsRejected, "V30", "CUDA Runtime API, cudaDeviceGetByPCIBusId: three forms",
-              kWarn, .faults = {"error.swallowed", "error.wrong_code"}) {
+PROCTOR_CHECK(PciBusId, MalformedBusIdIsRejected, "V30",
+              "CUDA Runtime API, cudaDeviceGetByPCIBusId: three forms", kWarn,
+              .faults = {"error.swallowed", "error.wrong_code"}) {
   const auto pool = pool_of();
   step("given bus ids of devices, with a letter or a colon too many, or without the function");
   const auto odd = query_pool("bus-ids", pool).at("odd");
@@ -220,8 +222,8 @@ PROCTOR_CHECK(DeviceProperties, EveryDeviceHasName, "V32", "CUDA Runtime API, cu
   }
 }
 
-PROCTOR_CHECK(DeviceProperties, EqualNamesHaveEqualProperties, "V32", "project rule: A name belongs to one product.",
-              kWarn, .faults = {"visibility.name_empty"}) {
+PROCTOR_CHECK(DeviceProperties, EqualNamesHaveEqualProperties, "V32",
+              "project rule: A name belongs to one product.", kWarn, .faults = {"visibility.name_empty"}) {
   const auto pool = pool_of(2);
   step("given the properties of each device");
   const auto devices = enumerate_under(pool.mask()).devices;
@@ -291,7 +293,8 @@ PROCTOR_CHECK(PeerAccess, InvalidArgumentsAreRejected, "V47",
 }
 
 // Whether a device is a peer of its own no document says.
-PROCTOR_CHECK(PeerAccess, SelfAccessIsRecorded, "V47", kPeers, kInfo, .faults = {"visibility.invert_peer_access"}) {
+PROCTOR_CHECK(PeerAccess, SelfAccessIsRecorded, "V47", kPeers, kInfo,
+              .faults = {"visibility.invert_peer_access"}) {
   const auto pool = pool_of();
   step("given cudaDeviceCanAccessPeer of a device and itself");
   const auto pairs = query_pool("peers", pool).at("pairs");
@@ -304,8 +307,8 @@ PROCTOR_CHECK(PeerAccess, SelfAccessIsRecorded, "V47", kPeers, kInfo, .faults = 
 }
 
 // What it says must be said to every process.
-PROCTOR_CHECK(PeerAccess, EnablingMatchesReportedAccess, "V47", kPeers, kGate, .faults = {"visibility.invert_peer_access"},
-              .devices = 2) {
+PROCTOR_CHECK(PeerAccess, EnablingMatchesReportedAccess, "V47", kPeers, kGate,
+              .faults = {"visibility.invert_peer_access"}, .devices = 2) {
   const auto mask = joined(leased(2), ",");
   step("given peer access for each pair of leased devices, queried and enabled");
   const auto pairs = query_child({"enable-peers"}, masked(mask)).at("pairs");

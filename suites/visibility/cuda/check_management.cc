@@ -40,8 +40,7 @@ Managed managed_under(const Variables& variables, const Pool& pool) {
 
 }  // namespace
 
-PROCTOR_CHECK(Nvml, ListIgnoresMask, "V23", kNvmlOfPyTorch, kGate,
-              .faults = {"sysman.masked_by_affinity"}) {
+PROCTOR_CHECK(Nvml, ListIgnoresMask, "V23", kNvmlOfPyTorch, kGate, .faults = {"sysman.masked_by_affinity"}) {
   const auto pool = pool_of();
   const auto whole = managed_under({}, pool);
   for (const auto& mask : {pool.uuid(0), std::string("-1"), std::string()}) {
@@ -51,7 +50,8 @@ PROCTOR_CHECK(Nvml, ListIgnoresMask, "V23", kNvmlOfPyTorch, kGate,
   }
 }
 
-PROCTOR_CHECK(Nvml, ListIgnoresDeviceOrder, "V23", kNvmlOfPyTorch, kWarn, .faults = {"sysman.reverse_device_order"}) {
+PROCTOR_CHECK(Nvml, ListIgnoresDeviceOrder, "V23", kNvmlOfPyTorch, kWarn,
+              .faults = {"sysman.reverse_device_order"}) {
   const auto pool = pool_of(2);
   const auto whole = managed_under({}, pool);
   for (const char* order : {kByBus, "FASTEST_FIRST"}) {
@@ -62,8 +62,7 @@ PROCTOR_CHECK(Nvml, ListIgnoresDeviceOrder, "V23", kNvmlOfPyTorch, kWarn, .fault
 }
 
 // The reference promises no order.
-PROCTOR_CHECK(Nvml, ListIsInPciOrder, "V18", kNvml, kWarn,
-              .faults = {"sysman.wrong_pci_address:dev=0"}) {
+PROCTOR_CHECK(Nvml, ListIsInPciOrder, "V18", kNvml, kWarn, .faults = {"sysman.wrong_pci_address:dev=0"}) {
   const auto pool = pool_of(2);
   step("given NVML's list");
   std::vector<std::string> addresses;
@@ -114,7 +113,8 @@ PROCTOR_CHECK(Nvml, EachCardHasOwnMinorNumber, "V53",
   }
 }
 
-PROCTOR_CHECK(Nvml, MemoryIsAtLeastCudaMemory, "V24", kNvml, kGate, .faults = {"sysman.understate_memory_size"}) {
+PROCTOR_CHECK(Nvml, MemoryIsAtLeastCudaMemory, "V24", kNvml, kGate,
+              .faults = {"sysman.understate_memory_size"}) {
   const auto pool = pool_of();
   step("given the memory of each device by both interfaces");
   for (const auto& device : managed_under({}, pool).devices) {

@@ -46,7 +46,8 @@ constexpr const char* kCut = "visibility.truncate_long_mask";
 constexpr const char* kPrefixRefused = "visibility.uuid_prefix_refused";
 
 constexpr CudaMaskRow kRows[] = {
-    {"UnsetVariableSelectsEveryDevice", nullptr, "all", "V01", kGuide, kGate, "visibility.uuid_changes", true},
+    {"UnsetVariableSelectsEveryDevice", nullptr, "all", "V01", kGuide, kGate, "visibility.uuid_changes",
+     true},
     {"EmptyValueSelectsNothing", "", "none", "V02", kGuide, kGate, kNothingMeansAll},
     {"FirstOrdinalSelectsFirstDevice", "{0}", "0", "V03", kGuide, kGate, kOffByOne},
     {"SecondOrdinalSelectsSecondDevice", "{1}", "1", "V03", kGuide, kGate, kOffByOne},
@@ -72,7 +73,8 @@ constexpr CudaMaskRow kRows[] = {
     {"MinusZeroSelectsFirstDevice", "-{zero}", "0", "V12", kPyTorch, kWarn, kOffByOne},
     {"WordsBeforeOrdinalSelectNothing", "one,two,{0}", "none", "V12", kPyTorch, kWarn, kGoesOn},
     {"WordsAfterOrdinalsEndList", "{1},{0},two,one", "1 0", "V07", kPyTorch, kWarn, kOrderLost},
-    {"OverflowingOrdinalSelectsNothing", "99999999999999999999999", "none", "V12", kGuide, kWarn, kNothingMeansAll},
+    {"OverflowingOrdinalSelectsNothing", "99999999999999999999999", "none", "V12", kGuide, kWarn,
+     kNothingMeansAll},
     {"Ordinal256SelectsNothing", "256", "none", "V12", kGuide, kWarn, kNothingMeansAll},
     {"Ordinal65536SelectsNothing", "65536", "none", "V12", kGuide, kWarn, kNothingMeansAll},
     {"Ordinal2To31SelectsNothing", "2147483648", "none", "V12", kGuide, kWarn, kNothingMeansAll},
@@ -89,13 +91,14 @@ constexpr CudaMaskRow kRows[] = {
     {"UniquePrefixSelectsSecondDevice", "{prefix1}", "1", "V13", kGuide, kGate, kPrefixRefused},
     {"AmbiguousPrefixSelectsNothing", "{common}", "none", "V14", kPyTorch, kWarn,
      "visibility.ambiguous_prefix_accepted"},
-    {"UnknownUuidEndsList", "{uuid1},GPU-ffffffff-ffff-ffff-ffff-ffffffffffff,{uuid0}", "1", "V07",
-     kPyTorch, kWarn, kGoesOn},
+    {"UnknownUuidEndsList", "{uuid1},GPU-ffffffff-ffff-ffff-ffff-ffffffffffff,{uuid0}", "1", "V07", kPyTorch,
+     kWarn, kGoesOn},
     {"PrefixWithoutDigitsSelectsNothing", "GPU-", "none", "V14", kPyTorch, kInfo, kNothingMeansAll},
     {"UuidWithoutGpuPrefixSelectsNothing", "{bare0}", "none", "V12", kGuide, kInfo, kNothingMeansAll, true},
     {"UuidListOrdersTwoDevices", "{uuid2},{uuid1}", "2 1", "V15", kGuide, kGate, kOrderLost},
     {"PrefixListOrdersTwoDevices", "{prefix1},{prefix0}", "1 0", "V15", kGuide, kGate, kOrderLost},
-    {"UuidListOrdersFiveDevices", "{uuid3},{uuid1},{uuid4},{uuid0},{uuid2}", "3 1 4 0 2", "V15", kGuide, kGate, kCut},
+    {"UuidListOrdersFiveDevices", "{uuid3},{uuid1},{uuid4},{uuid0},{uuid2}", "3 1 4 0 2", "V15", kGuide,
+     kGate, kCut},
     {"RepeatedUuidShowsNoDuplicate", "{uuid0},{uuid0}", "once", "V10", kPyTorch, kWarn, kTwice},
     {"UuidAndPrefixShowNoDuplicate", "{uuid0},{prefix0}", "once", "V10", kPyTorch, kWarn, kTwice},
     {"OrdinalAfterUuidEndsList", "{uuid1},{0}", "1", "V16", kPyTorch, kWarn, kMixed},
@@ -130,7 +133,8 @@ PROCTOR_CHECK(DeviceMask, OrdinalSelectsMatchingDevice, "V03", kGuide, kGate,
   }
 }
 
-PROCTOR_CHECK(DeviceMask, UuidSelectsMatchingDevice, "V13", kGuide, kGate, .faults = {"visibility.mask_off_by_one"}) {
+PROCTOR_CHECK(DeviceMask, UuidSelectsMatchingDevice, "V13", kGuide, kGate,
+              .faults = {"visibility.mask_off_by_one"}) {
   const auto pool = pool_of(2);
   for (const auto& name : pool.names.pool) {
     step("given the mask " + name);
@@ -180,7 +184,8 @@ PROCTOR_CHECK(DeviceMask, EveryUuidDigitIsCompared, "V13", kGuide, kWarn,
   expect_same("the mask selects", expected_text({name}), text_of(enumerate_under(mask)));
 }
 
-PROCTOR_CHECK(DeviceMask, DevicesFollowListOrder, "V04", kGuide, kGate, .faults = {"visibility.use_wrong_mask_order"}) {
+PROCTOR_CHECK(DeviceMask, DevicesFollowListOrder, "V04", kGuide, kGate,
+              .faults = {"visibility.use_wrong_mask_order"}) {
   const auto pool = pool_of(2);
   std::vector<std::size_t> positions(std::min<std::size_t>(pool.devices.size(), 3));
   std::iota(positions.begin(), positions.end(), 0U);
@@ -196,8 +201,9 @@ PROCTOR_CHECK(DeviceMask, DevicesFollowListOrder, "V04", kGuide, kGate, .faults 
   } while (std::next_permutation(positions.begin(), positions.end()));
 }
 
-PROCTOR_CHECK(DeviceMask, FirstOrdinalsSelectFirstDevices, "V06", "ROCm/hip-tests, hipGetDeviceCount.cc, as identities",
-              kGate, .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
+PROCTOR_CHECK(DeviceMask, FirstOrdinalsSelectFirstDevices, "V06",
+              "ROCm/hip-tests, hipGetDeviceCount.cc, as identities", kGate,
+              .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
   const auto pool = pool_of();
   std::vector<std::string> ordinals, names;
   for (std::size_t i = 0; i < pool.devices.size(); ++i) {
@@ -209,7 +215,8 @@ PROCTOR_CHECK(DeviceMask, FirstOrdinalsSelectFirstDevices, "V06", "ROCm/hip-test
   }
 }
 
-PROCTOR_CHECK(DeviceMask, FirstInvalidEntryEndsList, "V07", kGuide, kGate, .faults = {"visibility.skip_invalid_mask_entry"}) {
+PROCTOR_CHECK(DeviceMask, FirstInvalidEntryEndsList, "V07", kGuide, kGate,
+              .faults = {"visibility.skip_invalid_mask_entry"}) {
   const auto pool = pool_of(2);
   for (const char* bad : {"-1", "{N}", "4000"}) {
     const auto pattern = std::string("{0},") + bad + ",{1}";
@@ -219,7 +226,8 @@ PROCTOR_CHECK(DeviceMask, FirstInvalidEntryEndsList, "V07", kGuide, kGate, .faul
   }
 }
 
-PROCTOR_CHECK(DeviceMask, LaterProcessSeesHiddenDevices, "V42", kGuide, kGate, .faults = {"visibility.show_all_on_empty_selection"}) {
+PROCTOR_CHECK(DeviceMask, LaterProcessSeesHiddenDevices, "V42", kGuide, kGate,
+              .faults = {"visibility.show_all_on_empty_selection"}) {
   const auto pool = pool_of();
   step("given a child whose mask selects nothing");
   expect_same("devices that the child sees", expected_text({}), text_of(enumerate_under("-1")));
@@ -228,7 +236,8 @@ PROCTOR_CHECK(DeviceMask, LaterProcessSeesHiddenDevices, "V42", kGuide, kGate, .
               text_of(enumerate_under(pool.mask())));
 }
 
-PROCTOR_CHECK(DeviceOrder, PciBusIdOrderIsAscending, "V18", kGuide, kGate, .faults = {"visibility.pci_order_ignored"}) {
+PROCTOR_CHECK(DeviceOrder, PciBusIdOrderIsAscending, "V18", kGuide, kGate,
+              .faults = {"visibility.pci_order_ignored"}) {
   const auto pool = pool_of(2);
   if (!pool.is_whole_machine()) suite::skip("needs:whole_machine");
   step("given CUDA_DEVICE_ORDER=PCI_BUS_ID");
@@ -251,7 +260,8 @@ PROCTOR_CHECK(DeviceOrder, DefaultOrderIsFastestFirst, "V18", kGuide, kWarn,
   }
 }
 
-PROCTOR_CHECK(DeviceOrder, FastestFirstMatchesDefaultOrder, "V18", kGuide, kGate, .faults = {"visibility.uuid_changes"}) {
+PROCTOR_CHECK(DeviceOrder, FastestFirstMatchesDefaultOrder, "V18", kGuide, kGate,
+              .faults = {"visibility.uuid_changes"}) {
   const auto pool = pool_of(2);
   if (!pool.is_whole_machine()) suite::skip("needs:whole_machine");
   step("given CUDA_DEVICE_ORDER=FASTEST_FIRST");

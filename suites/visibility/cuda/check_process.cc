@@ -105,9 +105,8 @@ PROCTOR_CHECK(Process, CudaFailsInForkedChild, "S0.44",
   }
 }
 
-PROCTOR_CHECK(Process, AllocationUsesVisibleCard, "V45",
-              "NVML API Reference Guide, nvmlDeviceGetMemoryInfo", kGate,
-              .faults = {"visibility.run_on_hidden_device", "alloc.wrong_device"}) {
+PROCTOR_CHECK(Process, AllocationUsesVisibleCard, "V45", "NVML API Reference Guide, nvmlDeviceGetMemoryInfo",
+              kGate, .faults = {"visibility.run_on_hidden_device", "alloc.wrong_device"}) {
   const auto mask = leased(1).front();
   constexpr std::int64_t kBytes = 64 << 20;
   step("given a process that sees one card and allocates 64 MiB");

@@ -212,7 +212,7 @@ TEST_F(Hostile, GateVerdictsHaveNoControlSequences) {
     const GateInputs inputs = gate_inputs(std::move(run.resolved));
     const auto verdict = judge(inputs);
     ASSERT_TRUE(verdict) << verdict.error().what;
-    EXPECT_FALSE(verdict->green());
+    EXPECT_FALSE(verdict->passed());
     expect_nothing_to_obey(gate_json(inputs, *verdict), "gate.json");
     expect_nothing_to_obey(gate_markdown(inputs, *verdict), "gate.md");
     expect_nothing_to_obey(gate_statement(inputs, *verdict), "the statement");

@@ -195,15 +195,15 @@ std::string exec_text(ExecCode code) {
   return {};
 }
 
-std::string doubt_text(DeviceDoubt doubt) {
-  switch (doubt) {
-    case DeviceDoubt::kNone:
+std::string suspicion_text(DeviceSuspicion suspicion) {
+  switch (suspicion) {
+    case DeviceSuspicion::kNone:
       return "no";
-    case DeviceDoubt::kYes:
+    case DeviceSuspicion::kYes:
       return "yes";
-    case DeviceDoubt::kUnlessExpected:
+    case DeviceSuspicion::kUnlessExpected:
       return "unless it is known";
-    case DeviceDoubt::kUnlessNotStarted:
+    case DeviceSuspicion::kUnlessNotStarted:
       return "if it was started";
   }
   return {};
@@ -231,7 +231,7 @@ std::string row_text(const OutcomeMeaning& row) {
                      of.empty() ? "" : fmt::format(", {}", of), junit_text(formats), to_string(formats.ctrf),
                      or_dash(to_string(formats.github)), to_string(gate_result(row)),
                      to_string(row.result_class), to_string(formats.span), exit_code_of(row.run),
-                     exec_text(row.exec), doubt_text(row.doubt));
+                     exec_text(row.exec), suspicion_text(row.suspicion));
 }
 
 std::string page_table() {
@@ -255,12 +255,12 @@ constexpr std::string_view kGolden = R"(
 | `stall`, the machine's | `error` `proctor.stall` | `failed` | error | missing | failing | ERROR | 75 | 124 | no |
 | `crash` | `error` `proctor.crash` | `failed` | error | fails | failing | ERROR | 1 | the command's | yes |
 | `device_lost` | `error` `proctor.device_lost` | `failed` | error | missing | failing | ERROR | 75 | 75 | yes |
-| `skip` | `skipped` `proctor.skip` | `skipped` | notice | needs an entry | unrun | UNSET | 0 | the command's | no |
+| `skip` | `skipped` `proctor.skip` | `skipped` | notice | needs an entry | notrun | UNSET | 0 | the command's | no |
 | `xfail` | `skipped` `proctor.xfail` | `skipped` | notice | needs an entry | expected | UNSET | 0 | the command's | no |
 | `xpass`, of built-in suites | `failure` `proctor.xpass` | `failed` | error | fails | failing | ERROR | 1 | the command's | no |
 | `xpass`, of others | `skipped` `proctor.xpass` | `other` | warning | needs an entry | expected | UNSET | 0 | the command's | no |
-| `notrun`, any other | `error` `proctor.notrun` | `other` | warning | fails | unrun | ERROR | 3 | the command's | no |
-| `notrun`, the machine's | `error` `proctor.notrun` | `other` | error | missing | unrun | ERROR | 75 | the command's | no |
+| `notrun`, any other | `error` `proctor.notrun` | `other` | warning | fails | notrun | ERROR | 3 | the command's | no |
+| `notrun`, the machine's | `error` `proctor.notrun` | `other` | error | missing | notrun | ERROR | 75 | the command's | no |
 )";
 
 TEST(OutcomeFormats, TableMatchesGoldenTable) {
@@ -332,13 +332,13 @@ std::string reason_row(const ReasonMeaning& row) {
                                : fmt::format(", `{}({})`", to_string(row.outcomes[1]), row.spelling);
   const std::string exec = row.exec == 0 ? "" : fmt::format(", `exec`: {}", row.exec);
   return fmt::format("| `{}({})`{} | {} | {}{} | {} | {} |\n", to_string(row.outcomes[0]), row.spelling, also,
-                     row.problem == Blame::kNobody ? "" : to_string(row.problem), exit_code_of(outcome.run),
-                     exec, to_string(gate_result(outcome)), said_of(row));
+                     row.problem == FailureOwner::kNobody ? "" : to_string(row.problem),
+                     exit_code_of(outcome.run), exec, to_string(gate_result(outcome)), said_of(row));
 }
 
 std::string reason_table() {
   std::string text =
-      "| reason | cause | exit code | gate | what a report says |\n| --- | --- | --- | --- | --- |\n";
+      "| reason | owner | exit code | gate | what a report says |\n| --- | --- | --- | --- | --- |\n";
   for (const ReasonMeaning& row : reason_meanings()) text += reason_row(row);
   return text;
 }

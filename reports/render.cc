@@ -245,7 +245,7 @@ void summary_file(const ReportSource& source, TextOutput& output, const UseRepor
 // The page shows ends of the logs in the run directory, and links to them.
 void page_file(const ReportSource& source, TextOutput& output, const UseReportFile& /*use*/) {
   PageRequest request;
-  request.files_beside = files_beside_page();
+  request.sibling_files = sibling_files_of_page();
   request.runs.push_back({.resolved = source.run,
                           .run_dir = source.run_dir,
                           .link = page_link(source.directory, source.run_dir),
@@ -342,7 +342,7 @@ std::vector<std::string_view> run_files() {
   return files;
 }
 
-std::vector<std::string_view> files_beside_page() {
+std::vector<std::string_view> sibling_files_of_page() {
   std::vector<std::string_view> files;
   for (const ReportFormat* format : default_formats()) {
     if (format->write != page_file) files.push_back(format->file);

@@ -51,7 +51,7 @@ std::string formats_text();
 // The journal, and the files of the formats: whoever has one of them has the run.
 std::vector<std::string_view> run_files();
 // What the page of a run links to: its other files that lie there by default.
-std::vector<std::string_view> files_beside_page();
+std::vector<std::string_view> sibling_files_of_page();
 
 // Reports in a directory, by their names ("junit/memory.xpu.xml"), with the SHA-256 of each.
 using RenderedFiles = std::map<std::string, std::string>;

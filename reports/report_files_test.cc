@@ -131,7 +131,7 @@ TEST(ReportJson, HasTestedCommitAndPrograms) {
   EXPECT_EQ(subject["dirty"]["value"], false);
   EXPECT_EQ(subject["branch"],
             json({{"value", nullptr}, {"source", nullptr}, {"reason", "HEAD is detached"}}));
-  EXPECT_EQ(subject["build"]["reason"], "the journal does not say it");
+  EXPECT_EQ(subject["build"]["reason"], "the journal does not contain this fact");
   EXPECT_EQ(report["run"]["known_failures"],
             json({{"file", "known.toml"}, {"sha256", "ff"}, {"entries", json::array()}}));
   EXPECT_EQ(report["run"]["size"], "full");

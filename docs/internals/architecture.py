@@ -360,7 +360,7 @@ def stale_names(tree, _):
 
 # A class is taken apart before nobody can keep it in mind (`RunningAttempt`).
 MOST = 15
-CONCURRENT = tuple(f"harness/{room}/" for room in ("devices/care", "runner/attempt", "runner/record", "runner/schedule"))
+CONCURRENT = tuple(f"harness/{room}/" for room in ("devices/admission", "runner/attempt", "runner/record", "runner/schedule"))
 CLASS = re.compile(r"(?<!enum )\b(class|struct)\s+(\w+)(?:\s+final)?(?:\s*:[^;{}()]*)?\s*\{")
 NO_MEMBER = re.compile(r"(?:using|typedef|friend|static_assert|static constexpr|enum|class|struct|union)\b")
 

@@ -21,7 +21,7 @@ DEFAULTS = "harness/plan/defaults.toml"
 RULES = "suites/rules.toml"
 WORDS, MESSAGES, OUTPUTS = "use", "message", "concept"  # the first cell of the head of each table
 SOURCES = ("fixtures", "harness", "reports", "suites")
-MESSAGE_ROOMS = ("fixtures", "harness", "suites")
+MESSAGE_ROOMS = ("fixtures", "harness", "reports", "suites")
 SUFFIXES = (".cc", ".cu", ".def", ".h")
 # Texts of others, which these files imitate.
 OF_OTHERS = {"fixtures/cuda_runtime/error_table.def", "harness/doctor/simulated_host.cc"}

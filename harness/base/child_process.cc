@@ -37,7 +37,7 @@ using boost::system::error_code;
 
 constexpr int kFirstFreeFd = 10;  // above all numbers that a child gets
 constexpr std::chrono::seconds kReapTime{5};
-constexpr std::chrono::milliseconds kLookAgain{5};
+constexpr std::chrono::milliseconds kPollAgain{5};
 
 bool is_program(const fs::path& path) {
   std::error_code none;
@@ -213,7 +213,7 @@ Result<ChildProcess> ChildProcess::start(const ChildSpec& spec) {
   if (!fds) return fds.error();
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return Error::system("make a pipe", errno);
-  const UniqueFd heard(ends[0]);
+  const UniqueFd received(ends[0]);
   UniqueFd report = copy_of(ends[1]);
   const int copy_errno = errno;
   ::close(ends[1]);
@@ -226,7 +226,7 @@ Result<ChildProcess> ChildProcess::start(const ChildSpec& spec) {
   report.reset();
   ChildProcess child(started.pid, spec.own_group);
   int err = 0;
-  while (::read(heard.get(), &err, sizeof err) < 0 && errno == EINTR) {
+  while (::read(received.get(), &err, sizeof err) < 0 && errno == EINTR) {
   }
   if (err == 0) return child;
   child.wait();
@@ -267,7 +267,7 @@ std::optional<ChildEnd> ChildProcess::wait_until(Clock::time_point deadline) {
     }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) break;
-    const auto step = std::min<std::chrono::milliseconds>(left, end_fd_ ? std::chrono::hours(1) : kLookAgain);
+    const auto step = std::min<std::chrono::milliseconds>(left, end_fd_ ? std::chrono::hours(1) : kPollAgain);
     pollfd ended{end_fd_.get(), POLLIN, 0};  // a negative one is passed over
     ::poll(&ended, 1, static_cast<int>(step.count()));
   }

@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using PipeClock = std::chrono::steady_clock;
 
-std::vector<std::string> names_beside(const fs::path& path) {
+std::vector<std::string> sibling_names(const fs::path& path) {
   std::vector<std::string> names;
   std::error_code ignored;  // without the names there is no suggestion
   const auto parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
@@ -38,7 +38,7 @@ Error usage_error(const std::string& path, int err) {
   Error error = Error::system("read " + path, err);
   error.kind = ErrorKind::kUsage;
   const fs::path asked(path);
-  const std::string near = err == ENOENT ? near_miss(asked.filename().string(), names_beside(asked)) : "";
+  const std::string near = err == ENOENT ? near_miss(asked.filename().string(), sibling_names(asked)) : "";
   if (!near.empty()) error.hint = fmt::format("Did you mean `{}`?", (asked.parent_path() / near).string());
   return error;
 }

@@ -17,7 +17,7 @@
 namespace proctor {
 namespace {
 
-constexpr std::chrono::milliseconds kLookAgain{5};   // where the end of a child cannot be polled for
+constexpr std::chrono::milliseconds kPollAgain{5};   // where the end of a child cannot be polled for
 constexpr std::chrono::milliseconds kAskAgain{100};  // between two calls of is_unwanted()
 
 // One of the streams that the program writes, in a pipe.
@@ -142,7 +142,7 @@ class Run {
     std::array<pollfd, 3> changes{output_.readable(), errors_.readable(), pollfd{child.end_fd(), POLLIN, 0}};
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
     if (program_.is_unwanted) left = std::min(left, kAskAgain);
-    if (!can_be_polled) left = std::min(left, kLookAgain);
+    if (!can_be_polled) left = std::min(left, kPollAgain);
     ::poll(changes.data(), changes.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
   }
 

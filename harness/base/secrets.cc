@@ -38,14 +38,14 @@ std::vector<Setting> settings_in(std::vector<std::string>& words) {
 
 }  // namespace
 
-bool looks_secret(std::string_view variable) {
+bool is_secret_name(std::string_view variable) {
   const std::string name = upper_case(variable);
   return std::ranges::any_of(kSecretNames, [&](std::string_view glob) { return glob_match(glob, name); });
 }
 
 std::vector<std::string> hide_secrets(std::vector<std::string> command_line) {
   for (Setting& setting : settings_in(command_line)) {
-    if (looks_secret(setting.name()) && !setting.value().empty()) setting.put(kHiddenValue);
+    if (is_secret_name(setting.name()) && !setting.value().empty()) setting.put(kHiddenValue);
   }
   return command_line;
 }
@@ -54,7 +54,7 @@ Result<std::vector<std::string>> fill_in_secrets(
     std::vector<std::string> command_line,
     const std::function<std::optional<std::string>(const std::string& name)>& value_of) {
   for (Setting& setting : settings_in(command_line)) {
-    if (setting.value() != kHiddenValue || !looks_secret(setting.name())) continue;
+    if (setting.value() != kHiddenValue || !is_secret_name(setting.name())) continue;
     const auto value = value_of(setting.name());
     if (!value) {
       return Error::usage(

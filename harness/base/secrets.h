@@ -17,7 +17,7 @@ namespace proctor {
 inline constexpr std::string_view kHiddenValue = "***";
 
 // *TOKEN, *KEY, *PASSW*, *SECRET*, *CREDENTIAL*, in any case.
-bool looks_secret(std::string_view variable);
+bool is_secret_name(std::string_view variable);
 
 std::vector<std::string> hide_secrets(std::vector<std::string> command_line);
 

@@ -10,9 +10,9 @@ using Words = std::vector<std::string>;
 TEST(Secrets, DetectsSecretVariableNames) {
   for (const char* name : {"API_TOKEN", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "MY_KEY", "DB_PASSWORD",
                            "passwd", "Client_Secret_2", "GOOGLE_APPLICATION_CREDENTIALS"})
-    EXPECT_TRUE(looks_secret(name)) << name;
+    EXPECT_TRUE(is_secret_name(name)) << name;
   for (const char* name : {"PATH", "MODE", "KEYBOARD", "TOKENIZERS_PARALLELISM", ""})
-    EXPECT_FALSE(looks_secret(name)) << name;
+    EXPECT_FALSE(is_secret_name(name)) << name;
 }
 
 TEST(Secrets, HidesSecretValuesOfEnvOption) {

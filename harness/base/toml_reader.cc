@@ -169,7 +169,7 @@ TableReader::TableReader(const std::string& file, const toml::table& table, std:
                       suggestion(first->str(), keys, "keys"));
 }
 
-void TableReader::tell(const char* key, const std::string& form) {
+void TableReader::declare(const char* key, const std::string& form) {
   if (asked_ != nullptr) asked_->forms.emplace(key, form);
 }
 
@@ -217,7 +217,7 @@ void TableReader::read(const char* key, std::string& out) {
 }
 
 void TableReader::read(const char* key, std::optional<std::string>& out) {
-  tell(key, R"({"type": "string"})");
+  declare(key, R"({"type": "string"})");
   const toml::node* node = wanted(key);
   if (node == nullptr) return;
   const auto* text = node->as_string();
@@ -227,7 +227,7 @@ void TableReader::read(const char* key, std::optional<std::string>& out) {
 }
 
 void TableReader::read(const char* key, bool& out) {
-  tell(key, R"({"type": "boolean"})");
+  declare(key, R"({"type": "boolean"})");
   const toml::node* node = wanted(key);
   if (node == nullptr) return;
   if (const auto* flag = node->as_boolean()) {
@@ -238,7 +238,7 @@ void TableReader::read(const char* key, bool& out) {
 }
 
 std::optional<std::int64_t> TableReader::whole_number(const char* key, std::int64_t low, std::int64_t high) {
-  tell(key, fmt::format(R"({{"type": "integer", "minimum": {}, "maximum": {}}})", low, high));
+  declare(key, fmt::format(R"({{"type": "integer", "minimum": {}, "maximum": {}}})", low, high));
   const toml::node* node = wanted(key);
   if (node == nullptr) return std::nullopt;
   const auto* number = node->as_integer();
@@ -252,7 +252,7 @@ void TableReader::read(const char* key, std::optional<int>& out, int low, int hi
 }
 
 void TableReader::read(const char* key, std::optional<Milliseconds>& out, bool zero_allowed) {
-  tell(key, zero_allowed ? kAnyDuration : kDuration);
+  declare(key, zero_allowed ? kAnyDuration : kDuration);
   const toml::node* node = wanted(key);
   if (node == nullptr) return;
   if (const auto* number = node->as_integer()) {
@@ -271,7 +271,7 @@ void TableReader::read(const char* key, std::optional<Milliseconds>& out, bool z
 }
 
 void TableReader::read(const char* key, std::optional<std::optional<Milliseconds>>& out) {
-  tell(key, fmt::format(R"({{"anyOf": [{{"enum": ["off"]}}, {}]}})", kDuration));
+  declare(key, fmt::format(R"({{"anyOf": [{{"enum": ["off"]}}, {}]}})", kDuration));
   const toml::node* node = wanted(key);
   if (node == nullptr) return;
   if (const auto* text = node->as_string(); text != nullptr && text->get() == "off") {
@@ -287,7 +287,7 @@ void TableReader::read(const char* key, std::optional<std::optional<Milliseconds
 }
 
 void TableReader::read(const char* key, std::optional<Day>& out) {
-  tell(key, R"({"type": "string", "format": "date"})");
+  declare(key, R"({"type": "string", "format": "date"})");
   const toml::node* node = wanted(key);
   if (node == nullptr) return;
   const auto* date = node->as_date();
@@ -298,7 +298,7 @@ void TableReader::read(const char* key, std::optional<Day>& out) {
 }
 
 void TableReader::read(const char* key, std::optional<std::vector<std::string>>& out) {
-  tell(key, R"({"type": "array", "items": {"type": "string"}})");
+  declare(key, R"({"type": "array", "items": {"type": "string"}})");
   const toml::node* node = wanted(key);
   if (node == nullptr) return;
   const toml::array* array = node->as_array();
@@ -321,7 +321,7 @@ void TableReader::read(const char* key, std::optional<std::vector<std::string>>&
 }
 
 void TableReader::read(const char* key, std::map<std::string, std::string>& out) {
-  tell(key, R"({"type": "object", "additionalProperties": {"type": "string"}})");
+  declare(key, R"({"type": "object", "additionalProperties": {"type": "string"}})");
   const toml::table* values = table(key);
   if (values == nullptr) return;
   for (const auto& [name, value] : *values) {
@@ -337,7 +337,7 @@ void TableReader::read(const char* key, std::map<std::string, std::string>& out)
 void TableReader::read_choice(const char* key, std::optional<std::string>& out,
                               const std::vector<std::string>& allowed,
                               std::string (*hint_for)(std::string_view)) {
-  tell(key, fmt::format(R"({{"enum": ["{}"]}})", fmt::join(allowed, R"(", ")")));
+  declare(key, fmt::format(R"({{"enum": ["{}"]}})", fmt::join(allowed, R"(", ")")));
   std::optional<std::string> text;
   read(key, text);
   if (!text) return;

@@ -96,7 +96,7 @@ class TableReader {
   const toml::node* wanted(const char* key) const { return error_ ? nullptr : table_.get(key); }
 
   // Tells what values the key may have, where that is more than read() can know. The first to tell is believed.
-  void tell(const char* key, const std::string& form);
+  void declare(const char* key, const std::string& form);
 
   // Notes a mistake at the value of `key`.
   void fail(const char* key, const std::string& message, const std::string& hint = {});

@@ -232,7 +232,7 @@ const Rule* Judgement::rule_for(const KernelLine& line, const std::vector<const 
   const bool ours = names_one_of(line, symptoms_.pci);
   for (const Rule* rule : matching) {
     if (!ours && !rule->any_device) continue;
-    if (rule->problem != Blame::kCode || !symptoms_.is_foreign) return rule;
+    if (rule->problem != FailureOwner::kCode || !symptoms_.is_foreign) return rule;
     const auto process = process_of(line.text);
     return process && symptoms_.is_foreign(*process) ? find_rule(rules_, kForeignRule) : rule;
   }

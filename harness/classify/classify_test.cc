@@ -27,7 +27,7 @@ TEST(Classify, EveryOutcomeHasADiagnosis) {
     EXPECT_EQ(diagnosis.where, "outcome") << to_string(outcome);
     EXPECT_EQ(diagnosis.line, "");
     const Verdict verdict{outcome, ""};
-    EXPECT_EQ(diagnosis.problem, blame_of(verdict))
+    EXPECT_EQ(diagnosis.problem, failure_owner(verdict))
         << to_string(outcome) << ": the two agree where nothing is known";
   }
 }
@@ -39,7 +39,7 @@ TEST(Classify, KernelLogPrecedesTestOutput) {
                 .pci = {"0000:03:00.0"},
                 .said = {"RuntimeError: CUDA error: unspecified launch failure\nNVML_ERROR_GPU_IS_LOST\n"}});
   EXPECT_EQ(diagnosis.rule, "xid:79");
-  EXPECT_EQ(diagnosis.problem, Blame::kMachine);
+  EXPECT_EQ(diagnosis.problem, FailureOwner::kMachine);
   EXPECT_THAT(diagnosis.others, ElementsAre("nvml:lost", "cuda:719"));
 }
 
@@ -74,13 +74,13 @@ TEST(Classify, ForeignProcessFaultIsMachineProblem) {
       .verdict = kFail,
       .kernel = {kernel("i915 0000:03:00.0: [drm] GPU HANG: ecode 12:1:85dffffb, in game [99]")},
       .pci = {"0000:03:00.0"}};
-  EXPECT_EQ(classify(rules(), symptoms).problem, Blame::kCode);
+  EXPECT_EQ(classify(rules(), symptoms).problem, FailureOwner::kCode);
   symptoms.is_foreign = [](const KernelProcess& process) {
     return process.pid == 99 && process.name == "game";
   };
   const Diagnosis diagnosis = classify(rules(), symptoms);
   EXPECT_EQ(diagnosis.rule, "kernel:foreign_process");
-  EXPECT_EQ(diagnosis.problem, Blame::kMachine);
+  EXPECT_EQ(diagnosis.problem, FailureOwner::kMachine);
 }
 
 TEST(Classify, UsesDeviceFieldOfKernelLine) {
@@ -260,9 +260,9 @@ TEST(Corpus, ReportsMatchesInRuleOrder) {
   found.insert(found.end(), diagnosis.others.begin(), diagnosis.others.end());
   std::vector<std::string> expected;
   for (const Rule& rule : rules()) {
-    const bool looks =
+    const bool samples =
         rule.where == Where::kKernelLog || rule.where == Where::kCode || rule.where == Where::kOutput;
-    if (looks && rule.id != "kernel:foreign_process") expected.push_back(rule.id);
+    if (samples && rule.id != "kernel:foreign_process") expected.push_back(rule.id);
   }
   EXPECT_EQ(found, expected);
 }

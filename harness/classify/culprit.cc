@@ -24,7 +24,7 @@ enum class Tests {
 enum class Who { kNobody, kDevice, kDriver, kLibrary, kTest };
 
 struct Row {
-  Blame problem;
+  FailureOwner problem;
   std::array<std::string_view, 4> classes;  // none: any
   Tests tests;
   Who who;
@@ -33,21 +33,29 @@ struct Row {
 
 // The first row that fits says who it is; a problem without a row is nobody's.
 constexpr std::array kRows = {
-    Row{Blame::kMachine,
+    Row{FailureOwner::kMachine,
         {"device_lost", "ecc", "link", "device_suspect"},
         Tests::kAny,
         Who::kDevice,
         "the device"},
-    Row{Blame::kMachine, {"driver_error"}, Tests::kAny, Who::kDriver, "the driver"},
+    Row{FailureOwner::kMachine, {"driver_error"}, Tests::kAny, Who::kDriver, "the driver"},
     // What the harness could not read, or the list of known failures did not know.
-    Row{Blame::kCode,
+    Row{FailureOwner::kCode,
         {"no_result", "result_mismatch", "protocol", "xpass"},
         Tests::kChecks,
         Who::kNobody,
         ""},
-    Row{Blame::kCode, {}, Tests::kCollectives, Who::kLibrary, "the library under test, for a check of it"},
-    Row{Blame::kCode, {}, Tests::kChecks, Who::kDriver, "the driver under test, for a conformance check"},
-    Row{Blame::kCode, {}, Tests::kOthers, Who::kTest, "the test, for any other suite"},
+    Row{FailureOwner::kCode,
+        {},
+        Tests::kCollectives,
+        Who::kLibrary,
+        "the library under test, for a check of it"},
+    Row{FailureOwner::kCode,
+        {},
+        Tests::kChecks,
+        Who::kDriver,
+        "the driver under test, for a conformance check"},
+    Row{FailureOwner::kCode, {}, Tests::kOthers, Who::kTest, "the test, for any other suite"},
 };
 
 bool has_class(const Row& row, std::string_view error_class) {
@@ -114,13 +122,14 @@ std::optional<Culprit> driver_under(const CulpritFacts& facts) {
 }
 
 std::optional<Culprit> library_of(const CulpritFacts& facts) {
-  const auto told = std::ranges::find(facts.properties, kLibraryProperty,
-                                      [](const auto& property) { return std::string_view(property.first); });
-  if (told == facts.properties.end()) return std::nullopt;
-  const std::size_t end = std::min(told->second.find(' '), told->second.size());
+  const auto reported = std::ranges::find(facts.properties, kLibraryProperty, [](const auto& property) {
+    return std::string_view(property.first);
+  });
+  if (reported == facts.properties.end()) return std::nullopt;
+  const std::size_t end = std::min(reported->second.find(' '), reported->second.size());
   return Culprit{.kind = "library",
-                 .name = told->second.substr(0, end),
-                 .version = told->second.substr(std::min(end + 1, told->second.size()))};
+                 .name = reported->second.substr(0, end),
+                 .version = reported->second.substr(std::min(end + 1, reported->second.size()))};
 }
 
 }  // namespace
@@ -147,7 +156,7 @@ std::optional<Culprit> culprit_of(const Diagnosis& diagnosis, const CulpritFacts
   return std::nullopt;
 }
 
-std::string culprits_of_class(Blame problem, std::string_view error_class) {
+std::string culprits_of_class(FailureOwner problem, std::string_view error_class) {
   std::string words;
   bool checks_are_said = false;
   for (const Row& row : kRows) {

@@ -2,7 +2,7 @@
 // (docs/reference/diagnosis.md). It says no other problem than the diagnosis does, and nothing where nobody knows. A
 // pure function of the diagnosis and of what the run says of itself. Example:
 //
-//   const Diagnosis diagnosis{.rule = "outcome:fail", .error_class = "test_failure", .problem = Blame::kCode};
+//   const Diagnosis diagnosis{.rule = "outcome:fail", .error_class = "test_failure", .problem = FailureOwner::kCode};
 //   const RunPlanned planned{};
 //   const auto culprit = culprit_of(diagnosis, {.run = planned, .suite = "memory", .kind = "proctor",
 //                                               .backend = "xpu", .devices = {"xpu:0000:03:00.0"}});
@@ -32,6 +32,6 @@ struct CulpritFacts {
 std::optional<Culprit> culprit_of(const Diagnosis& diagnosis, const CulpritFacts& facts);
 
 // Who it is where a rule of this class is the diagnosis, in words, for `proctor explain`; "" where it is nobody.
-std::string culprits_of_class(Blame problem, std::string_view error_class);
+std::string culprits_of_class(FailureOwner problem, std::string_view error_class);
 
 }  // namespace proctor

@@ -35,7 +35,7 @@ class RuleReader {
   std::vector<Pattern> patterns(const char* key);
   Where where();
   Gravity severity();
-  Blame problem();
+  FailureOwner problem();
   std::optional<Verdict> becomes();
 
   const toml::table& table_;
@@ -83,8 +83,8 @@ Gravity RuleReader::severity() {
   return Gravity::kError;
 }
 
-Blame RuleReader::problem() {
-  return parse_blame(choice("owner", {"code", "machine", "setup"})).value_or(Blame::kCode);
+FailureOwner RuleReader::problem() {
+  return parse_failure_owner(choice("owner", {"code", "machine", "setup"})).value_or(FailureOwner::kCode);
 }
 
 std::optional<Verdict> RuleReader::becomes() {

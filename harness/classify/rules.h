@@ -52,7 +52,7 @@ struct Rule {
   std::string vendor;       // "nvidia", "intel" or "any"
   std::string error_class;  // "device_lost", "oom_device", ...
   Gravity severity = Gravity::kError;
-  Blame problem = Blame::kCode;
+  FailureOwner problem = FailureOwner::kCode;
   std::string next;                // one sentence for an engineer
   std::string source;              // public URL or document
   bool any_device = false;         // kKernelLog: also when the line names no device

@@ -38,7 +38,7 @@ std::string complaint(const std::string& from, const std::string& to) {
 TEST(Rules, RejectsInvalidEntries) {
   const auto good = parse_rules(kGood);
   ASSERT_TRUE(good) << good.error().what;
-  EXPECT_EQ(good->front().problem, Blame::kSetup);
+  EXPECT_EQ(good->front().problem, FailureOwner::kSetup);
   EXPECT_THAT(complaint("\"code\"", "\"somewhere\""), HasSubstr("where cannot be somewhere"));
   EXPECT_THAT(complaint("\"setup\"", "\"none\""), HasSubstr("owner cannot be none"));
   EXPECT_THAT(complaint("[\"some text\"]", "[]"), HasSubstr("pattern is missing"));
@@ -70,7 +70,7 @@ TEST(Rules, NextIsOneSentence) {
 TEST(Rules, OnlySixXidsAreCodeProblems) {
   std::set<std::string> tests;
   for (const Rule& rule : rules()) {
-    if (rule.id.starts_with("xid:") && rule.problem == Blame::kCode) tests.insert(rule.id);
+    if (rule.id.starts_with("xid:") && rule.problem == FailureOwner::kCode) tests.insert(rule.id);
   }
   EXPECT_EQ(tests, (std::set<std::string>{"xid:13", "xid:31", "xid:43", "xid:45", "xid:68", "xid:109"}));
 }
@@ -78,10 +78,10 @@ TEST(Rules, OnlySixXidsAreCodeProblems) {
 // The table of classes in docs/reference/diagnosis.md: a row for each cause, with the classes of its rules, sorted.
 TEST(Rules, EveryClassIsDocumented) {
   const std::string page = read_file_or_empty(PROCTOR_SOURCE_DIR "/docs/reference/diagnosis.md");
-  std::map<Blame, std::set<std::string>> classes;
+  std::map<FailureOwner, std::set<std::string>> classes;
   for (const Rule& rule : rules()) classes[rule.problem].insert("`" + rule.error_class + "`");
-  const std::map<Blame, std::string> rows = {
-      {Blame::kMachine, "machine"}, {Blame::kCode, "code"}, {Blame::kSetup, "setup"}};
+  const std::map<FailureOwner, std::string> rows = {
+      {FailureOwner::kMachine, "machine"}, {FailureOwner::kCode, "code"}, {FailureOwner::kSetup, "setup"}};
   for (const auto& [cause, row] : rows)
     EXPECT_THAT(page, HasSubstr(fmt::format("\n| {} | {} |\n", row, fmt::join(classes[cause], ", "))));
 }
@@ -91,7 +91,7 @@ TEST(Rules, OnlyKernelLogRulesSetDeviceLost) {
     if (!rule.becomes) continue;
     const bool lost = rule.becomes->outcome == Outcome::kDeviceLost;
     EXPECT_TRUE(lost ? rule.where == Where::kKernelLog : !rule.kernel.empty()) << rule.id;
-    EXPECT_EQ(rule.problem, Blame::kMachine) << rule.id;
+    EXPECT_EQ(rule.problem, FailureOwner::kMachine) << rule.id;
   }
 }
 

@@ -111,7 +111,7 @@ Result<PlanOptions> plan_options(TypedRequest& typed, const AfterDashes& after_d
   if (auto completed = complete(typed.request, after_dashes); !completed) return completed.error();
   if (typed.mistake) return *typed.mistake;
   auto options = plan_options(typed.request);
-  if (options) options->on_wait = tell_wait;
+  if (options) options->on_wait = report_wait;
   return options;
 }
 

@@ -75,7 +75,7 @@ int cases(TypedRequest typed) {
   const auto machine = Machine::open(typed.request.machine, new_run_id());
   if (!machine) return fail(machine.error());
   plan->selection.may_be_empty = true;  // as for CMake's own functions
-  plan->listings = listings_beside(plan->config.config_file);
+  plan->listings = sibling_listings(plan->config.config_file);
   plan->keep_listings = !plan->listings.empty();
   const auto outcome = discover_plan(*plan, **machine);
   if (!outcome) return fail(outcome.error());

@@ -151,14 +151,14 @@ Result<RunRecord> living_run(const std::string& run_dir) {
     return Error::refused("The run in " + run_dir + " has ended",
                           "The evidence of its cases is in report.json.");
   }
-  const RunnerLook look = look_at_runner(**record);
-  if (look.state == RunnerState::kGone) {
+  const RunnerStatus status = examine_runner(**record);
+  if (status.state == RunnerState::kEnded) {
     return Error::refused(
         "The runner of " + run_dir + " has ended without finishing the run",
         "Run `proctor finish " + run_dir + "` to stop its remaining processes and write its reports.");
   }
-  if (look.state == RunnerState::kUnknown) {
-    return Error::refused("The runner of " + run_dir + " cannot be checked from here: " + look.why,
+  if (status.state == RunnerState::kUnknown) {
+    return Error::refused("The runner of " + run_dir + " cannot be checked from here: " + status.why,
                           "Run this command where the run was started, on " + (*record)->host + ".");
   }
   const auto runner = find_runner(**record);

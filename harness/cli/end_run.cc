@@ -86,11 +86,11 @@ Error still_alive_elsewhere(const std::string& run_dir, const RunRecord& record)
 }
 
 // It may be alive, and write its own reports.
-Error not_proven(const std::string& run_dir, const RunRecord& record, const RunnerLook& look) {
+Error not_proven(const std::string& run_dir, const RunRecord& record, const RunnerStatus& status) {
   const std::string host = record.host.empty() ? "a machine that its record does not name" : record.host;
   return {ErrorKind::kSystem,
           "finish " + run_dir + ": its runner was started on " + host +
-              " and may be alive, which cannot be checked from here, " + host_name() + ": " + look.why,
+              " and may be alive, which cannot be checked from here, " + host_name() + ": " + status.why,
           "Run finish there. If the runner is gone: proctor report render " + run_dir, 0};
 }
 
@@ -102,9 +102,9 @@ struct Ending {
 };
 
 Result<bool> end_runner(const Ending& run, const Limit& limit, std::vector<std::string>& said) {
-  const RunnerLook look = look_at_runner(run.record);
-  if (look.state == RunnerState::kUnknown) return not_proven(run.run_dir, run.record, look);
-  if (look.state == RunnerState::kGone) return true;
+  const RunnerStatus status = examine_runner(run.record);
+  if (status.state == RunnerState::kUnknown) return not_proven(run.run_dir, run.record, status);
+  if (status.state == RunnerState::kEnded) return true;
   const auto runner = run.confirmed ? find_runner(run.record) : std::nullopt;
   if (!runner) return still_alive_elsewhere(run.run_dir, run.record);
   if (!run.stop && !step_is_over(run.record, *runner)) return still_alive(run.run_dir, *runner);

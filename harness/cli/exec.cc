@@ -39,7 +39,7 @@ class ExecDisplay : public RunDisplay {
  private:
   void say(const std::string& line);
   void say_end(const ResolvedCase& test, const RunFinish& finish);
-  void name_strays(const AttemptEnded& end);
+  void name_leaked_processes(const AttemptEnded& end);
 
   ConsoleOutput output_;
   std::string run_dir_{};
@@ -61,7 +61,7 @@ void ExecDisplay::say(const std::string& line) {
   output_.write("proctor: " + line + "\n");
 }
 
-void ExecDisplay::name_strays(const AttemptEnded& end) {
+void ExecDisplay::name_leaked_processes(const AttemptEnded& end) {
   if (end.termination.signal_sent != 0) return;  // then everything was ended, not left behind
   for (const LeakedProcess& leaked : end.termination.leaked_processes) {
     say("left behind and killed: process " + std::to_string(leaked.pid) + " (" + clean_text(leaked.command) +
@@ -73,7 +73,7 @@ void ExecDisplay::on(const Event& event) {
   if (const auto* warning = std::get_if<Warning>(&event)) {
     say("warning: " + clean_text(warning->text));
   } else if (const auto* end = std::get_if<AttemptEnded>(&event)) {
-    name_strays(*end);
+    name_leaked_processes(*end);
   } else if (const auto* stop = std::get_if<StopRequested>(&event)) {
     say("stopping: " +
         (stop->signal != 0 ? "signal " + std::to_string(stop->signal) + " (" + signal_name(stop->signal) + ")"
@@ -148,8 +148,8 @@ void ExecDisplay::say_end(const ResolvedCase& test, const RunFinish& finish) {
   }
   const bool own_end = run.exec_end.is_own;
   if (own_end && !spoke_ && finish.exit_code == 0) return;
-  const bool as_told = test.verdict.outcome == Outcome::kPass && run.stop_signal != 0;
-  say(readable(test.verdict) + (as_told ? ": it was ready, and ended as requested" : "") + " · exit " +
+  const bool as_reported = test.verdict.outcome == Outcome::kPass && run.stop_signal != 0;
+  say(readable(test.verdict) + (as_reported ? ": it was ready, and ended as requested" : "") + " · exit " +
       std::to_string(finish.exit_code) + reports);
   if (const std::string devices = default_devices_of(run); !devices.empty()) say("devices:       " + devices);
   if (own_end && !left_evidence(test)) {  // its own words say the rest

@@ -197,7 +197,7 @@ int explain(ExplainOptions options) {
   options.plan.selection.suites = suites_for(options.id);
   const auto machine = Machine::open({}, new_run_id());
   if (!machine) return fail(machine.error());
-  options.plan.on_wait = tell_wait;
+  options.plan.on_wait = report_wait;
   const auto outcome = discover_plan(options.plan, **machine);
   if (!outcome) return fail(outcome.error());
   const auto found = find_cases(outcome->plan, options.id);

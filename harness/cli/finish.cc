@@ -29,7 +29,7 @@
 #include "harness/cli/end_run.h"
 #include "harness/cli/load_run.h"
 #include "harness/cli/report_command.h"
-#include "harness/devices/care/device_care.h"
+#include "harness/devices/admission/device_checks.h"
 #include "harness/devices/health/drained.h"
 #include "harness/devices/leases/lease.h"
 #include "harness/journal/outcome_meaning.h"
@@ -152,7 +152,7 @@ struct FinishOptions {
 
 namespace fs = std::filesystem;
 
-constexpr Milliseconds kBetweenLooks{200};
+constexpr Milliseconds kPollInterval{200};
 
 struct DevicesAfter {
   bool back = true;  // false as well when nobody could look
@@ -219,12 +219,12 @@ class Wait {
       const auto used = used_on(device, snapshot);
       if (!used) {
         unknown.push_back(device);
-      } else if (*used > bytes + DeviceCare::kGranularity) {
+      } else if (*used > bytes + DeviceChecks::kGranularity) {
         missing[device] = *used - bytes;
       }
     }
     const auto waited = std::chrono::duration_cast<Milliseconds>(Clock::now() - began_);
-    if (!missing.empty() && Clock::now() + kBetweenLooks < give_up_) return look_again();
+    if (!missing.empty() && Clock::now() + kPollInterval < give_up_) return poll_again();
     after_.back = missing.empty();
     for (const auto& [device, bytes] : missing) {
       after_.said.push_back(fmt::format("{} still uses {} MiB more than before the run, after {}", device,
@@ -247,8 +247,8 @@ class Wait {
     return std::nullopt;
   }
 
-  void look_again() {
-    again_.expires_after(kBetweenLooks);
+  void poll_again() {
+    again_.expires_after(kPollInterval);
     again_.async_wait([this](const boost::system::error_code& error) {
       if (!error) begin();
     });

@@ -75,7 +75,7 @@ struct GateFiles {
 // ---- what the policy names ----
 
 // A path in a policy is relative to it.
-std::string beside(const GatePolicy& policy, const std::string& path) {
+std::string relative_to_policy(const GatePolicy& policy, const std::string& path) {
   return (fs::path(policy.file).parent_path() / path).string();
 }
 
@@ -87,7 +87,7 @@ Result<GatePolicy> read_policy(const std::string& file) {
 Result<void> read_plans(GateInputs& inputs) {
   for (const GateCell& cell : inputs.policy.cells) {
     if (cell.plan.empty() || inputs.plans.contains(cell.plan)) continue;
-    const std::string file = beside(inputs.policy, cell.plan);
+    const std::string file = relative_to_policy(inputs.policy, cell.plan);
     const auto text = read_found_file(file, kMostPlanFile);
     auto plan = text ? parse_gate_plan(*text, file) : text.error();
     if (!plan) {
@@ -120,7 +120,7 @@ GateKnownFailure gate_entry(const KnownFailure& entry) {
 
 Result<void> read_known_failures(GateFiles& files, GateInputs& inputs) {
   if (inputs.policy.known_failures.empty()) return {};
-  const std::string file = beside(inputs.policy, inputs.policy.known_failures);
+  const std::string file = relative_to_policy(inputs.policy, inputs.policy.known_failures);
   const auto text = read_typed_file(file);
   if (!text) return text.error();
   auto list = parse_known_failures(*text, file);
@@ -182,7 +182,7 @@ void judge_entries(const GateFiles& files, GateInputs& inputs) {
 // As sha256sum writes them: the first word of each line.
 Result<void> read_signed_digests(GateInputs& inputs) {
   if (inputs.policy.signed_digests.empty()) return {};
-  const auto text = read_typed_file(beside(inputs.policy, inputs.policy.signed_digests));
+  const auto text = read_typed_file(relative_to_policy(inputs.policy, inputs.policy.signed_digests));
   if (!text) return text.error();
   std::set<std::string> digests;
   for (const std::string_view line : lines_of(*text)) {
@@ -390,10 +390,10 @@ std::vector<std::string> input_files(const GateOptions& options, const GateInput
   }
   const GatePolicy& policy = inputs.policy;
   for (const GateCell& cell : policy.cells) {
-    if (!cell.plan.empty()) files.push_back(beside(policy, cell.plan));
+    if (!cell.plan.empty()) files.push_back(relative_to_policy(policy, cell.plan));
   }
   for (const std::string& name : {policy.known_failures, policy.signed_digests}) {
-    if (!name.empty()) files.push_back(beside(policy, name));
+    if (!name.empty()) files.push_back(relative_to_policy(policy, name));
   }
   for (const auto& older : {options.baseline, options.history}) {
     if (older) files.push_back(*older);
@@ -412,7 +412,7 @@ void print_verdict(const GateInputs& inputs, const GateVerdict& verdict) {
 }
 
 // A verdict that cannot be written is no pass.
-int exit_code_when_told(int code) {
+int exit_code_when_reported(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   return refuse(Error::system("write the verdict to stdout", errno));
 }
@@ -427,7 +427,7 @@ int gate(const GateOptions& options) {
   const auto verdict = judge(*inputs);
   if (!verdict) return refuse(verdict.error());
   print_verdict(*inputs, *verdict);
-  const int code = exit_code_when_told(verdict->passed() ? kExitGreen : kExitRed);
+  const int code = exit_code_when_reported(verdict->passed() ? kExitGreen : kExitRed);
   if (code == kExitUsage) return code;
   const std::vector<std::string> texts = {gate_json(*inputs, *verdict), gate_markdown(*inputs, *verdict),
                                           gate_statement(*inputs, *verdict)};
@@ -450,7 +450,7 @@ int check_policy(const std::string& file) {
         "%s\n",
         shown(in_one_line(fmt::format("cell   {}{}", cell.name, cell.hardware ? "" : ", not on hardware")))
             .c_str());
-  return exit_code_when_told(kExitGreen);
+  return exit_code_when_reported(kExitGreen);
 }
 
 int gate_or_check(const GateOptions& options) {

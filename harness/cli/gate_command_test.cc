@@ -104,9 +104,9 @@ TEST_F(GateCommand, RequiresReadablePolicyAndReport) {
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("needs `--policy FILE`"));
   EXPECT_EQ(gate({"--policy", "", "run"}).exit_code, 2);
-  const Ended gone = gate({"--policy", "gat.toml", "run"});
-  EXPECT_EQ(gone.exit_code, 2);
-  EXPECT_THAT(gone.err, HasSubstr("Did you mean `gate.toml`?"));
+  const Ended missing = gate({"--policy", "gat.toml", "run"});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("Did you mean `gate.toml`?"));
   EXPECT_EQ(gate({"--policy", "gate.toml"}).exit_code, 2);
   EXPECT_EQ(gate({"--policy", "run", "run"}).exit_code, 2);
 }
@@ -256,9 +256,9 @@ TEST_F(GateCommand, ChecksPolicyWithReferencedFiles) {
   EXPECT_EQ(gate({"--check", "gate.toml", "run"}).exit_code, 2) << "no run is read";
   EXPECT_EQ(gate({"--check", "gate.toml", "--json", "gate.json"}).exit_code, 2);
   fs::rename(path() / "plan.json", path() / "plans.json");
-  const Ended gone = gate({"--check", "gate.toml"});
-  EXPECT_EQ(gone.exit_code, 2);
-  EXPECT_THAT(gone.err, HasSubstr("`plan` in gate.toml:4"));
+  const Ended missing = gate({"--check", "gate.toml"});
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("`plan` in gate.toml:4"));
   write_file(path() / "plan.json", read_file_or_empty((path() / "plans.json").string()) + " ");
   EXPECT_EQ(gate({"--check", "gate.toml"}).exit_code, 0) << "blanks are no change";
   write_file(path() / "gate.toml", scene().policy + "stack = \"xpu-roling\"\n");

@@ -94,7 +94,7 @@ std::string size_text(const std::string& db, const HistorySize& size) {
   return text;
 }
 
-int tell_size(History& history) {
+int report_size(History& history) {
   const auto size = history.size();
   if (!size) return fail(size.error());
   say(size_text(history.path(), *size));
@@ -161,7 +161,7 @@ int add(const HistoryOptions& options) {
   });
   if (!done) return fail(done.error());
   for (const std::string& line : lines) say(line);
-  return tell_size(*history);
+  return report_size(*history);
 }
 
 int prune(const HistoryOptions& options) {
@@ -189,7 +189,7 @@ int prune(const HistoryOptions& options) {
   });
   if (!done) return fail(done.error());
   say(fmt::format("{} run{} removed", count, plural(count)));
-  return tell_size(*history);
+  return report_size(*history);
 }
 
 // ---- show ----

@@ -114,7 +114,7 @@ class Inquiry {
     for (const std::string& build : found.ctest) read_ctest(build);
     for (const std::string& program : found.programs) ask_program(program);
     for (const PytestPlace& place : found.pytest) ask_pytest(place);
-    for (const auto& [build, tests] : ctest_) rest_of_ctest(build, tests);
+    for (const auto& [build, tests] : ctest_) remaining_of_ctest(build, tests);
   }
 
   const std::vector<Draft>& drafts() const { return drafts_; }
@@ -201,7 +201,7 @@ class Inquiry {
   }
 
   // Those that no suite runs, as one case: CTest alone knows how it starts and judges them.
-  void rest_of_ctest(const std::string& build, const std::vector<CTestTest>& tests) {
+  void remaining_of_ctest(const std::string& build, const std::vector<CTestTest>& tests) {
     std::vector<std::string> rest;
     std::vector<std::string> others;
     std::size_t not_built = 0;
@@ -254,7 +254,7 @@ class Inquiry {
     options.selection.suites = {draft.name};
     options.selection.may_be_empty = true;
     options.listing_timeout = limit_;
-    options.on_wait = tell_wait;
+    options.on_wait = report_wait;
     const auto outcome = discover_plan(options, machine_);
     const std::string why = outcome ? why_no_suite(outcome->plan, draft) : outcome.error().message();
     if (!why.empty()) {

@@ -90,7 +90,7 @@ Result<std::string> run_journal_sha256(const std::string& place) {
 }
 
 Result<RunResults> load_run_results(const std::string& place,
-                                    const std::function<void(const ResolvedRun& run)>& look) {
+                                    const std::function<void(const ResolvedRun& run)>& examine) {
   const auto directory = run_directory_of(place);
   if (!directory) return directory.error();
   const auto run = load_run(*directory);
@@ -103,7 +103,7 @@ Result<RunResults> load_run_results(const std::string& place,
     return Error::refused("The journal of " + place + " was changed after its runner wrote it",
                           "Run `proctor report render` to see which line was changed.");
   }
-  if (look) look(*run);
+  if (examine) examine(*run);
   auto digest = run_journal_sha256(place);
   if (!digest) return digest.error();
   RunResults results = results_of(*run);

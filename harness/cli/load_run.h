@@ -38,6 +38,6 @@ Result<std::string> run_directory_of(const std::string& place);
 Result<std::string> run_journal_sha256(const std::string& place);
 // `look` sees the run, which does not live longer.
 Result<RunResults> load_run_results(const std::string& place,
-                                    const std::function<void(const ResolvedRun& run)>& look = {});
+                                    const std::function<void(const ResolvedRun& run)>& examine = {});
 
 }  // namespace proctor::cli

@@ -24,7 +24,7 @@
 namespace proctor::cli {
 namespace {
 
-constexpr int kLookAgainMs = 200;
+constexpr int kPollAgainMs = 200;
 constexpr std::size_t kAnyLine = 1024;  // bytes of one, to see that there is one
 
 struct LogOptions : CaseOfRun {
@@ -89,7 +89,7 @@ bool show_more(int fd, bool timestamps, bool last, LogReader& reader, off_t& off
     if (take == 0 && is_end) return true;
     entries.resize(take == 0 ? entries.size() : take);  // an entry that is longer than the block
     offset += static_cast<off_t>(entries.size());
-    if (times) {
+    if (timestamps) {
       std::printf("%s", shown(entries).c_str());
       continue;
     }
@@ -100,7 +100,7 @@ bool show_more(int fd, bool timestamps, bool last, LogReader& reader, off_t& off
 
 bool is_over(const LogOptions& options, const std::string& case_id, const std::string& log) {
   const auto runner = read_run_record(options.run_dir);
-  if (!runner || !*runner || look_at_runner(**runner).state != RunnerState::kAlive) return true;
+  if (!runner || !*runner || examine_runner(**runner).state != RunnerState::kAlive) return true;
   const auto run = load_run(options.run_dir);
   if (!run || run->ended) return true;
   const ResolvedCase* test = run->find(case_id);
@@ -148,7 +148,7 @@ int show_log(LogOptions options) {
       return fail(Error::system("read " + path, errno));
     std::fflush(stdout);
     if (over) break;
-    ::poll(nullptr, 0, kLookAgainMs);
+    ::poll(nullptr, 0, kPollAgainMs);
     over = is_over(options, (*test)->planned.id, (*attempt)->start.log);
   }
   if (!fd || last_lines_of_log(fd, 1, kAnyLine).lines.empty()) return say_nothing(**test, **attempt);

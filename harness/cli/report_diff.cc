@@ -157,8 +157,9 @@ int judge(const std::string& list, const std::set<Change>& classes, const Diff& 
       diff.comparison.changes, [&](const CaseChange& change) { return classes.contains(change.change); });
   std::printf("of %s: %td\n", shown(list).c_str(), found);
   if (found > 0) return said_all(kExitRed, "the comparison");
-  const std::string doubt = why_unjudged(diff);
-  if (!doubt.empty()) return fail(Error::refused("--fail-on " + list + " cannot be evaluated: " + doubt));
+  const std::string suspicion = why_unjudged(diff);
+  if (!suspicion.empty())
+    return fail(Error::refused("--fail-on " + list + " cannot be evaluated: " + suspicion));
   return said_all(kExitGreen, "the comparison");
 }
 

@@ -49,7 +49,7 @@ class PageMaker {
 
   Result<void> write() const {
     PageRequest request;
-    request.files_beside = files_beside_page();
+    request.sibling_files = sibling_files_of_page();
     if (gate_) request.gate = &*gate_;
     if (coverage_) request.coverage = &*coverage_;
     const fs::path place = fs::path(options_.out).parent_path();

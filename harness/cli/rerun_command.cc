@@ -199,8 +199,8 @@ std::string short_line(const RerunCommand& command, const std::string& here) {
   return line;
 }
 
-void tell(const RerunCommand& command, const ResolvedRun& run, const std::vector<std::string>& ids,
-          const std::string& here) {
+void print_reruns(const RerunCommand& command, const ResolvedRun& run, const std::vector<std::string>& ids,
+                  const std::string& here) {
   for (const std::string& sentence : untold_by(run, ids))
     std::fprintf(stderr, "proctor: %s; the current file is used\n", shown(sentence).c_str());
   if (!command.left_out.empty())
@@ -257,13 +257,13 @@ int rerun(const RerunOptions& options) {
   const bool starts = !options.dry_run || has_dry_run(command, run->plan.exec);
   if (auto added = add_options(options, starts, command.words); !added) return fail(added.error());
   const std::string here = command_directory();
-  if (auto gone = go_to(command); !gone) return fail(gone.error());
+  if (auto missing = go_to(command); !missing) return fail(missing.error());
   if (auto same = check_same(options, *run, *ids, command); !same) return fail(same.error());
   if (!starts) {
     std::printf("%s\n", shown(command_text(command, here)).c_str());
     return kExitGreen;
   }
-  tell(command, *run, *ids, here);
+  print_reruns(command, *run, *ids, here);
   auto words = fill_in_secrets(std::move(command.words), variable_of_this_process);
   if (!words) return fail(words.error());
   command.words = *std::move(words);
@@ -275,7 +275,7 @@ int rerun(const RerunOptions& options) {
 // Two runners would have the same cases.
 Result<void> check_ended(const std::string& run_dir) {
   const auto record = read_run_record(run_dir);
-  if (!record || !*record || look_at_runner(**record).state != RunnerState::kAlive) return {};
+  if (!record || !*record || examine_runner(**record).state != RunnerState::kAlive) return {};
   return Error::refused("The run in " + run_dir + " has not ended",
                         "Stop it with `proctor finish --stop " + run_dir + "`, or wait for its end.");
 }
@@ -339,8 +339,8 @@ int resume_run(const std::string& run_dir, const std::vector<std::string>& more)
   if (!command) return fail(command.error());
   add_option(command->words, more);
   const std::string here = command_directory();
-  if (auto gone = go_to(*command); !gone) return fail(gone.error());
-  tell(*command, *run, {}, here);
+  if (auto missing = go_to(*command); !missing) return fail(missing.error());
+  print_reruns(*command, *run, {}, here);
   auto words = fill_in_secrets(std::move(command->words), variable_of_this_process);
   if (!words) return fail(words.error());
   command->words = *std::move(words);

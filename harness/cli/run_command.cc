@@ -33,7 +33,7 @@ int print_plan(const PlannedRun& planned) {
 
 // What may be said of a run that is resumed. The options with a file get its absolute path: the run starts where the old
 // one did.
-Result<std::vector<std::string>> words_beside_resume(const CLI::App& command) {
+Result<std::vector<std::string>> words_with_resume(const CLI::App& command) {
   static const std::set<std::string> kFiles = {"--out", "--junit", "--history"};
   static const std::set<std::string> kOthers = {"--dry-run",     "--verbose",   "--quiet",
                                                 "--show-output", "--durations", "--color"};
@@ -58,7 +58,7 @@ Result<std::vector<std::string>> words_beside_resume(const CLI::App& command) {
 int resume(const RunRequest& typed, const CLI::App& command, const AfterDashes& after_dashes) {
   if (after_dashes)
     return fail(Error::refused("`--resume` takes the command of the old run, and none after `--`"));
-  const auto words = words_beside_resume(command);
+  const auto words = words_with_resume(command);
   if (!words) return fail(words.error());
   return resume_run(typed.plan.resume, *words);
 }

@@ -113,13 +113,13 @@ AcceptedNode node_of(const std::string& name, const std::string& directory) {
   return node ? *std::move(node) : AcceptedNode{.name = name, .reason = "failed to " + node.error().what};
 }
 
-int tell(std::vector<AcceptedNode> nodes, const std::string& directory) {
+int print_verdicts(std::vector<AcceptedNode> nodes, const std::string& directory) {
   compare_nodes(nodes);
   std::vector<TextRow> rows;
   RunVerdict worst = RunVerdict::kPassed;
   for (const AcceptedNode& node : nodes) {
     rows.push_back({node.name, count_text(static_cast<std::size_t>(node.devices), "device"),
-                    words_of(node.verdict), clean_text(node.reason)});
+                    describe(node.verdict), clean_text(node.reason)});
     worst = std::max(worst, node.verdict);
   }
   std::printf("%s\n",
@@ -148,7 +148,7 @@ int slurm_accept(const SlurmAcceptRequest& request, const AfterDashes& after_das
   if (!done->errors.empty()) std::fprintf(stderr, "%s\n", shown(done->errors).c_str());
   std::vector<AcceptedNode> judged;
   for (const std::string& name : *nodes) judged.push_back(node_of(name, *directory));
-  return tell(std::move(judged), *directory);
+  return print_verdicts(std::move(judged), *directory);
 }
 
 namespace fs = std::filesystem;
@@ -181,7 +181,7 @@ std::string last_words(const SlurmArray& array, int shard) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-void tell_lost(const SlurmArray& array, const SlurmTask& task, int shard, bool has_journal) {
+void report_lost(const SlurmArray& array, const SlurmTask& task, int shard, bool has_journal) {
   const std::string state = task.state.empty() ? "Slurm has no record of it" : "Slurm: " + task.state;
   const std::string place = task.nodes.empty() ? "" : " on " + task.nodes;
   std::printf("%s\n", shown(fmt::format("shard {}/{} has no {}journal ({}{})", shard, array.shards,
@@ -194,16 +194,16 @@ void tell_lost(const SlurmArray& array, const SlurmTask& task, int shard, bool h
 // A failure of the node is no fault of the code.
 bool lost_its_node(const SlurmTask& task) { return task.state == "NODE_FAIL" || task.state == "BOOT_FAIL"; }
 
-int merge_and_tell(const SlurmArray& array, const Words& directories, bool lost_a_node) {
+int merge_and_report(const SlurmArray& array, const Words& directories, bool lost_a_node) {
   const auto merged = merge_run_directories(directories, place_of_merged(array.directory));
   if (!merged) return fail(merged.error());
   const int code = merged->run.shell_exit_code;
-  const int told = code == kExitIncomplete && lost_a_node ? kExitMachine : code;
+  const int reported = code == kExitIncomplete && lost_a_node ? kExitMachine : code;
   std::fflush(stdout);
   ConsoleOutput output(STDOUT_FILENO);
-  Console(output, {.header = false}, merged->directory, {}, true).finish(merged->run, told, {});
+  Console(output, {.header = false}, merged->directory, {}, true).finish(merged->run, reported, {});
   output.drain(kLastLinesLimit);
-  return told;
+  return reported;
 }
 
 int end_of_array(const SlurmArray& array, const ArrayWatch& watch) {
@@ -221,9 +221,9 @@ int end_of_array(const SlurmArray& array, const ArrayWatch& watch) {
       std::printf("%s\n", shown(fmt::format("shard {}/{}: {}", shard, array.shards, why)).c_str());
     if (!runs.directories.empty()) continue;
     all_began = false;
-    tell_lost(array, watch.task(shard), shard, !runs.unreadable.empty());
+    report_lost(array, watch.task(shard), shard, !runs.unreadable.empty());
   }
-  const int code = all_began ? merge_and_tell(array, directories, lost_a_node) : kExitMachine;
+  const int code = all_began ? merge_and_report(array, directories, lost_a_node) : kExitMachine;
   if (!left.empty())
     std::printf("\nTo run the remaining cases, and to merge them:\n  %s\n  %s\n",
                 shown(continue_line(array, left)).c_str(),

@@ -43,7 +43,7 @@ int wait_for_signal(Milliseconds time) {
 
 bool is_waiting(const SlurmTask& task) { return task.state == "PENDING"; }
 
-void tell(const std::string& text) {
+void print_status(const std::string& text) {
   std::printf("slurm      %s\n", shown(text).c_str());
   std::fflush(stdout);
 }
@@ -102,9 +102,9 @@ void ArrayWatch::ask() {
   if (!tasks && stop_signal_waits()) return;
   const bool answers = static_cast<bool>(tasks);
   if (answers == is_silent_)
-    tell(answers ? "the controller responds again"
-                 : fmt::format("the controller does not respond; the tasks continue ({})",
-                               tasks.error().message()));
+    print_status(answers ? "the controller responds again"
+                         : fmt::format("the controller does not respond; the tasks continue ({})",
+                                       tasks.error().message()));
   is_silent_ = !answers;
   if (answers) take(*tasks);
 }
@@ -116,26 +116,26 @@ void ArrayWatch::take(const SlurmTasks& tasks) {
     const auto found = tasks.find(shard);
     if (found == tasks.end()) continue;
     all_over = all_over && cli::is_over(found->second.state);
-    if (signal_ == 0) tell_change(shard, task(shard), found->second);
+    if (signal_ == 0) report_change(shard, task(shard), found->second);
     tasks_[shard] = found->second;
   }
   knows_tasks_ = true;
   if (!all_over) over_since_.reset();
   if (all_over && !over_since_) over_since_ = Clock::now();
-  if (signal_ == 0) tell_counts();
+  if (signal_ == 0) report_counts();
 }
 
-void ArrayWatch::tell_change(int shard, const SlurmTask& before, const SlurmTask& now) const {
+void ArrayWatch::report_change(int shard, const SlurmTask& before, const SlurmTask& now) const {
   if (before.state == now.state) return;
   if (cli::is_over(now.state) && now.state != "COMPLETED" && now.state != "FAILED")
-    tell(fmt::format("shard {}: its task ended as {}{}{}", shard, now.state, now.nodes.empty() ? "" : " on ",
-                     now.nodes));
+    print_status(fmt::format("shard {}: its task ended as {}{}{}", shard, now.state,
+                             now.nodes.empty() ? "" : " on ", now.nodes));
   if (is_waiting(now) && knows_tasks_)
-    tell(fmt::format("shard {}: its task was requeued and waits ({})", shard, now.reason));
+    print_status(fmt::format("shard {}: its task was requeued and waits ({})", shard, now.reason));
 }
 
 // A reason of "None" is one of a task that begins at once.
-void ArrayWatch::tell_counts() {
+void ArrayWatch::report_counts() {
   const auto ended =
       std::ranges::count_if(tasks_, [](const auto& task) { return cli::is_over(task.second.state); });
   const auto waiting =
@@ -144,24 +144,24 @@ void ArrayWatch::tell_counts() {
       tasks_, [](const auto& task) { return is_waiting(task.second) && task.second.reason != "None"; });
   std::string counts = fmt::format("{} of {} tasks have ended", ended, shards_);
   if (first != tasks_.end()) counts += fmt::format(", {} wait: {}", waiting, first->second.reason);
-  if (ended + (first != tasks_.end() ? 1 : 0) > 0 && counts != counts_) tell(counts);
+  if (ended + (first != tasks_.end() ? 1 : 0) > 0 && counts != counts_) print_status(counts);
   counts_ = counts;
 }
 
 bool ArrayWatch::stop(int signal) {
   if (signal_ != 0) {
-    tell(fmt::format("job {} continues under Slurm", job_.id));
+    print_status(fmt::format("job {} continues under Slurm", job_.id));
     return false;
   }
   signal_ = signal;
-  tell(fmt::format("stopping (signal {}): job {} is cancelled{}", signal, job_.id,
-                   signal == SIGINT ? "; Ctrl-C again does not wait for its reports" : ""));
+  print_status(fmt::format("stopping (signal {}): job {} is cancelled{}", signal, job_.id,
+                           signal == SIGINT ? "; Ctrl-C again does not wait for its reports" : ""));
   const auto now = Clock::now();
   give_up_ = now + kCancelWait;
   const auto cancelled =
       cancel_job(job_, [&] { return stop_signal_waits() && Clock::now() - now >= kHastyCancel; });
   if (cancelled) return true;
-  tell(fmt::format("{}; it still runs: scancel {}", cancelled.error().message(), job_.id));
+  print_status(fmt::format("{}; it still runs: scancel {}", cancelled.error().message(), job_.id));
   return false;
 }
 

@@ -36,8 +36,8 @@ class ArrayWatch {
   Milliseconds pause() const;
   void ask();
   void take(const SlurmTasks& tasks);
-  void tell_change(int shard, const SlurmTask& before, const SlurmTask& now) const;
-  void tell_counts();
+  void report_change(int shard, const SlurmTask& before, const SlurmTask& now) const;
+  void report_counts();
   // False: the wait ends.
   bool stop(int signal);
 

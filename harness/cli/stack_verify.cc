@@ -95,7 +95,7 @@ Result<OutsideTools> tools_of(const VerifyRequest& request) {
   return OutsideTools::open(limits, request.keyrings.empty() ? keyrings_of_this_system() : request.keyrings);
 }
 
-std::vector<std::string> words_of(const std::vector<LockChange>& changes) {
+std::vector<std::string> describe(const std::vector<LockChange>& changes) {
   std::vector<std::string> words;
   for (const auto& change : changes) {
     const std::string entry = change.entry.table + (change.entry.name.empty() ? "" : "." + change.entry.name);
@@ -122,7 +122,7 @@ Result<void> write_changes(const std::string& locks, const std::string& name,
   const auto changed = text ? change_lock(*text, file, changes) : text.error();
   if (!changed) return changed.error();
   if (const auto written = replace_file(file, *changed); !written) return written.error();
-  std::cout << fmt::format("  changed {}: {}\n", file, fmt::join(words_of(changes), ", "));
+  std::cout << fmt::format("  changed {}: {}\n", file, fmt::join(describe(changes), ", "));
   std::cout << fmt::format("  then: proctor stack render {}\n", name);
   return {};
 }
@@ -139,7 +139,7 @@ Result<int> verify_lock(const VerifyRequest& request, const std::string& locks, 
   if (report->changes.empty()) return code;
   if (!request.write) {
     std::cout << fmt::format("  --write would change {}: {}\n", (fs::path(locks) / (name + ".toml")).string(),
-                             fmt::join(words_of(report->changes), ", "));
+                             fmt::join(describe(report->changes), ", "));
     return kExitRed;
   }
   if (const auto written = write_changes(locks, name, report->changes); !written) return written.error();

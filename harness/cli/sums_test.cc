@@ -398,7 +398,7 @@ TEST(Sums, AreTheSameInEachOutput) {
     const auto formats = parse_formats("all");
     ASSERT_TRUE(formats && render(run, directory.path(), *formats));
     const auto text = [&](std::string_view name) { return read_file_or_empty(directory / name); };
-    const int problems = found_in(text("metrics.prom"), R"(\nproctor_problems (\d+))").value_or(-1);
+    const int problems = found_in(text("metrics.prom"), R"(\nproctor_run_problems (\d+))").value_or(-1);
     Sums expected = random.expected;
     expected.exit_code = run.shell_exit_code;
     expected.causes = static_cast<int>(run.failures.causes);

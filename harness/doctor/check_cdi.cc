@@ -117,22 +117,22 @@ void check_mig_of_host(Examination& examination, const std::vector<const CdiSpec
   if (nodes.empty()) return;
   const auto named = rights_in(nodes, host);
   const auto there = rights_of_driver(host);
-  const auto gone = without(named, there);
+  const auto missing = without(named, there);
   const auto fresh = without(there, named);
-  if (gone.empty() && fresh.empty()) {
+  if (missing.empty() && fresh.empty()) {
     if (!there.empty()) examination.ok("cdi-mig", "the CDI specification names the MIG instances that exist");
     return;
   }
-  const bool broken = uses_cdi(host) && (!gone.empty() || fresh.size() == there.size());
+  const bool broken = uses_cdi(host) && (!missing.empty() || fresh.size() == there.size());
   examination.add(
       {broken ? HostState::kBroken : HostState::kWarn,
        "cdi-mig",
-       gone.empty()
+       missing.empty()
            ? fmt::format("the CDI specification does not name the MIG instances {}: MIG was changed after it",
                          names_of(fresh, host))
            : fmt::format("the CDI specification names the MIG instances {}, which do not exist: MIG was "
                          "changed after it",
-                         names_of(gone, host)),
+                         names_of(missing, host)),
        specs.front()->file,
        make_anew(*specs.front()),
        {kNoRefresh}});

@@ -190,9 +190,9 @@ void check_intel_generations(Examination& examination) {
 // Docker gives an added capability to root only, podman to any user. A case in a user namespace of its own has none.
 void check_memory_use(Examination& examination) {
   const Host& host = examination.host();
-  if (!has_intel_card(host) || !host.memory_use_told || !host.library("libze_intel_gpu.so.1")) return;
+  if (!has_intel_card(host) || !host.memory_use_reported || !host.library("libze_intel_gpu.so.1")) return;
   if (!host.exposes("/dev/dri/") && !host.nodes.empty()) return;  // this container is for other cards
-  if (*host.memory_use_told)
+  if (*host.memory_use_reported)
     return examination.ok("memory-use", "this process can read how much memory of Intel's devices is in use");
   examination.add(
       {HostState::kWarn,

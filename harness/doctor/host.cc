@@ -58,9 +58,9 @@ std::vector<Card> read_cards(const RootedFiles& files) {
     Card card{address, vendor + ":" + read("/device"), {}, {}, {}, {}};
     if (const auto driver = files.resolve(directory + "/driver"))
       card.driver = std::filesystem::path(*driver).filename();
-    const auto told = files.read("/proc/driver/nvidia/gpus/" + address + "/information").value_or("");
-    card.model = field(told, "Model:");
-    card.minor = whole_number(field(told, "Device Minor:"));
+    const auto reported = files.read("/proc/driver/nvidia/gpus/" + address + "/information").value_or("");
+    card.model = field(reported, "Model:");
+    card.minor = whole_number(field(reported, "Device Minor:"));
     for (const auto& name : files.names(directory + "/drm")) {
       if (name.starts_with("renderD")) card.render_node = name;
     }
@@ -322,7 +322,7 @@ Result<Host> read_host(const std::string& root, const std::string& ld_library_pa
   host.cards = read_cards(files);
   host.container = is_container(files);
   if (const auto status = files.read("/proc/self/status"))
-    host.memory_use_told = may_see_memory_use(*status, files.read("/proc/self/uid_map").value_or(""));
+    host.memory_use_reported = may_see_memory_use(*status, files.read("/proc/self/uid_map").value_or(""));
   each_account(files.read("/etc/group"),
                [&](const std::string& name, unsigned gid) { host.groups.emplace(gid, name); });
   read_mig(files, host);

@@ -85,7 +85,7 @@ struct Host {
   std::vector<Node> nodes{};           // /dev/dri/renderD*, /dev/nvidia*, /dev/nvidia-caps/*
   std::vector<std::string> by_path{};  // the targets' names in /dev/dri/by-path: "renderD128"
   std::optional<bool>
-      memory_use_told{};           // harness/base/backend.h; none if another machine's files do not say it
+      memory_use_reported{};       // harness/base/backend.h; none if another machine's files do not say it
   std::optional<Caller> caller{};  // none if another machine's files are read
   std::map<unsigned, std::string> groups{};
   bool container = false;

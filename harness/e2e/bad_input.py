@@ -39,7 +39,7 @@ COMMAND_LINES = [
     ("machine file", ["run", "--sim", "missing.toml"], ["missing.toml", "--sim"]),
     ("simulated cuda", ["run", "--sim", "cuda:2,driver=intel"], ["cuda:2", "simgpu"]),
     ("simulator", ["run", "--sim", "xpu:2x2,driver=simgpuu"], ["simgpuu", "simgpu"]),
-    ("explained case", ["explain", "Mask.UnsetShowsEveryDevic"], ["Mask.UnsetShowsEveryDevic", "`DeviceMask.UnsetMaskShowsEveryDevice`"]),
+    ("explained case", ["explain", "DeviceMask.UnsetMaskShowsEveryDevic"], ["DeviceMask.UnsetMaskShowsEveryDevic", "`DeviceMask.UnsetMaskShowsEveryDevice`"]),
     ("former command", ["mask", "explain", "cuda", "0"], ["`proctor` has no command `mask`"]),
     ("self-tested backend", ["selftest", "--backend", "none"], ["cuda", "xpu"]),
     ("self-tested driver", ["selftest", "--sim", "xpu:4x2,driver=intel"], ["xpu:4x2,driver=intel"]),

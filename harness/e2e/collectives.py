@@ -29,7 +29,7 @@ def same_rules_on_all_backends(sandbox, backends):
     host = names("none", listed)
     check(len({name.partition("/")[0] for name in host}) >= MIN_CHECKS, "only so many checks:", len(host))
     for backend in backends:
-        own = {name for name in names(backend, listed) if name.startswith(("Nccl.", "Cards."))}
+        own = {name for name in names(backend, listed) if name.startswith(("Nccl.", "LeasedCard."))}
         check("LeasedCard.EachRankSeesOnlyOwnCard" in own, backend, own)
         check(any(name.startswith("Nccl.") for name in own) == (backend == "cuda"), backend, "has of NCCL:", own)
         check(names(backend, listed) - own == host, backend, "has other checks:", names(backend, listed) ^ host)

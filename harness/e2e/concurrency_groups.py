@@ -91,7 +91,7 @@ def a_plan_carries_it(sandbox):
 
 def mistakes(sandbox):
     for suites, max_at_once, words in ((members("license"), 2, ("proctor.toml:7: `group` is \"license\"", "Did you mean `licence`?")),
-                                       (members(None), 2, ("proctor.toml:1: no suite is in [group.licence]",)),
+                                       (members(None), 2, ("proctor.toml:1: no suite and no case is in [group.licence]",)),
                                        (members(), 0, ("proctor.toml:2: `max` in [group.licence] is 0",))):
         configure(sandbox, suites, max_at_once)
         done = sandbox.proctor("run")

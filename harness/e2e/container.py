@@ -14,7 +14,7 @@ from pathlib import Path
 
 from harness import BIN, ROOT, Sandbox, check, check_sums, report, wait_until, write_config
 
-SCRIPTS = ("exec.py", "mishaps.py", "leases.py", "device_care.py", "health.py", "foreign_holders.py", "diagnosis.py",
+SCRIPTS = ("exec.py", "mishaps.py", "leases.py", "device_checks.py", "health.py", "foreign_holders.py", "diagnosis.py",
            "telemetry.py", "rerun.py")
 IMAGE = "localhost/proctor-debian12:e2e"
 PROFILE = ROOT / "docker/seccomp.json"

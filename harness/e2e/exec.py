@@ -34,7 +34,7 @@ def codes(sandbox):
         code, done, _ = run(sandbox, "sh", "-c", f"exit {number}")
         check(code == number, "exit", number, "became", code)
         lines = done.stderr.decode().splitlines()
-        check(len(lines) == (number != 0) and all(f"(exit:{number}) · exit {number} · reports in" in line for line in lines), lines)
+        check(len(lines) == (number != 0) and all(f"exit code {number} · exit {number} · reports in" in line for line in lines), lines)
     plain = sandbox.path / "plain.txt"
     plain.write_text("no program\n")
     check(run(sandbox, "no-such-program")[0] == 127, "not found is not 127")

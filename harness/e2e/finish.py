@@ -54,7 +54,7 @@ def killed_runner(sandbox):
     check((case["outcome"], case["reason"]) == ("notrun", "interrupted"), case)
     first = (out / "report.json").read_bytes()
     _, text = finish(sandbox, out)
-    check("killed" not in text and (out / "report.json").read_bytes() == first, "the second time:", text)
+    check("killed process" not in text and (out / "report.json").read_bytes() == first, "the second time:", text)
 
 
 def leftover(sandbox):

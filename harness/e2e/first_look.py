@@ -130,7 +130,7 @@ def retried(sandbox):
         line = process.stdout.readline() or None
     process.send_signal(signal.SIGINT)
     rest = process.communicate(timeout=60)[0]
-    check(line and re.fullmatch(r"FAIL 1/2, retrying +\d+ ms  flaky/sh  \(exit:3\)\n", line), line, rest)
+    check(line and re.fullmatch(r"FAIL 1/2, retrying +\d+ ms  flaky/sh  \(exit code 3\)\n", line), line, rest)
 
 
 def interrupted(sandbox):

@@ -56,14 +56,14 @@ full_soak() {
   for layer in $(build-batched/bin/proctor manual words --kinds layers); do
     unless_skipped python3 harness/e2e/torture.py --layer "$layer" --rounds 20
   done
-  unless_skipped python3 harness/e2e/device_care.py --slow
+  unless_skipped python3 harness/e2e/device_checks.py --slow
   python3 harness/e2e/order.py half_an_hour_at_one_hundredth
 }
 
 # all of CUDA compiled, the labels unit and simulator, and the CUDA self-test; needs
 # nvcc 13 and is red without it
 full_cuda() {
-  local part test tests=(cuda cuda12 cuda_care hardware_code hardware_lent selftest_quick_cuda visibility_cuda) log
+  local part test tests=(cuda cuda12 cuda_device_checks hardware_code hardware_lent selftest_quick_cuda visibility_cuda) log
   command -v nvcc >/dev/null ||
     die "the group cuda needs the CUDA toolkit 13; there is no nvcc in PATH or in /usr/local/cuda/bin"
   tests_of '^(unit|simulator)$'

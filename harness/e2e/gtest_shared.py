@@ -158,7 +158,7 @@ def nothing_counts_where_output_and_results_disagree(sandbox):
                      ({"CRASHES_AT_THE_END": 1}, "did not exit after its last case"),
                      ({"EXIT_WITH": 9}, "exited with 9, which none of its cases explains"),
                      ({"OWN_FILTER": "Liar.AtTheEnd"}, "ran 1 of the"),
-                     ({"OWN_FILTER": "Liar.*:Group.*:Hard.Last"}, "ran Hard.Last, which it was not asked for"),
+                     ({"OWN_FILTER": "Liar.*:Group.*:Hard.Last"}, "ran Hard.Last, which was not requested"),
                      ({"OWN_PRINTER": 1}, "printed no line that shows which case runs"),
                      ({"NO_FILE": 1}, "left no result file that can be read")):
         _, _, out = same_as_alone(sandbox, env, ["--gtest_filter=Liar.*:Group.*"])

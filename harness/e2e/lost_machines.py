@@ -183,7 +183,7 @@ def even_shards(sandbox):
     refused(sandbox, "run", "--plan", "bad.json", says=["changed after it was made"])
     refused(sandbox, "plan", "-o", "x.json", "--balance", "history.db", says=["--shards"])
     refused(sandbox, "plan", "-o", "x.json", "--shards", "2", "--balance", "gone.db", says=["gone.db"])
-    check("2 shards with about as many cases each" in make_plan(sandbox, "--shards", "2"), "not by number")
+    check("2 shards with about the same number of cases each" in make_plan(sandbox, "--shards", "2"), "not by number")
 
 
 def bad_input(sandbox):

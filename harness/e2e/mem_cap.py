@@ -37,7 +37,7 @@ def suites_stop_at_it(sandbox, backend):
     check(measures and all(150 * MIB <= value <= 200 * MIB for value in measures), measures)
     for name in ("OutOfMemory.AllocationSucceedsAgainAfterFree", "OutOfMemory.ThreeQuartersOfFreeAreAllocatable", "Allocation.HugeSizeIsRejected"):
         check(by_id[name]["outcome"] == "pass", by_id[name])
-    for name in ("OutOfMemory.OtherProcessKeepsContents", "SharedAllocation.OversubscriptionKeepsContents"):
+    for name in ("OutOfMemory.ExhaustionKeepsOtherProcessContents", "SharedAllocation.OversubscriptionKeepsContents"):
         check(by_id[name]["reason"] == "needs:no_mem_cap", by_id[name])  # they are about the end of the device itself
     check(cap_of(reached) == {str(200 * MIB)}, reached["attempts"])
     # Many of these hold 320 MiB for long where nothing caps them. A neighbour may have another MiB. On CUDA contexts count.

@@ -71,7 +71,7 @@ def disk_full(sandbox):
         check(done.returncode in (1, 75), "exit", done.returncode, text)
         check(text.count("report.json") == 1 and f"in {disk / 'out'}: No space left" in text,
               "the full disk is not told once, with the reports and their directory:", text)
-        check("exit:3" in text, "the case after the flood was not run, or is not shown:", text)
+        check("exit code 3" in text, "the case after the flood was not run, or is not shown:", text)
     finally:
         subprocess.run(["umount", disk], check=True)
     return None
@@ -128,7 +128,7 @@ def budget(sandbox):
     document = report(out)
     check_sums(document)
     check(document["summary"]["pass"] >= 1 and document["summary"]["notrun"] >= 2, document["summary"])
-    check({case["reason"] for case in document["cases"] if case["outcome"] == "notrun"} == {"budget"}, document)
+    check({case["reason"] for case in document["cases"] if case["outcome"] == "notrun"} == {"run_limit"}, document)
     check(of_type(records(out), "run_ended"), "the journal has no end")
 
 

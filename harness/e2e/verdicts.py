@@ -277,7 +277,7 @@ def clocks(sandbox):
     check(outcomes(document) == {"clocks.none/late_to_begin": "pass", "clocks.none/never_ends": "timeout(shutdown)",
                                  "clocks.none/fails_and_never_ends": "fail", "clocks.none/hangs": "timeout", "shell/true": "pass"},
           outcomes(document))
-    check("clock_unused" in [warning["code"] for warning in document["warnings"]], document["warnings"])
+    check("time_limit_unused" in [warning["code"] for warning in document["warnings"]], document["warnings"])
     check(done.returncode == 1, done.returncode)
     print("ok a process has clocks for its start and its end")
 

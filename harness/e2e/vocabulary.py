@@ -88,13 +88,15 @@ def hold(verdict, outputs):
 def run(sandbox, code, *arguments, **env):
     """The run directory, and what the run leaves for people and programs."""
     out = sandbox.out()
-    done = sandbox.proctor("run", "--out", out, "--format", "all", *arguments, env={**sandbox.env, **env})
+    done = sandbox.proctor("run", "--out", out, *arguments, env={**sandbox.env, **env})
     check(done.returncode == code, arguments, "exit", done.returncode, done.stdout, done.stderr)
     github = sandbox.path / "github"
     github.unlink(missing_ok=True)
     shown = sandbox.proctor("report", "render", "--format", "github", out,
                             env={**sandbox.env, "GITHUB_OUTPUT": str(github), "GITHUB_ACTIONS": "true"})
     check(shown.returncode == 0 and not forbidden("annotations", shown.stdout), shown.stdout, shown.stderr)
+    metrics = sandbox.proctor("report", "render", "--format", "metrics", out)
+    check(metrics.returncode == 0, metrics.stdout, metrics.stderr)
     files = {name: (out / name).read_text() for name in ("summary.md", "index.html", "report.json", "ctrf.json", "metrics.prom")}
     return out, {"console": done.stdout + done.stderr, "github outputs": github.read_text(), **files}
 
@@ -118,7 +120,7 @@ def every_outcome(sandbox):
     tallies = "9 planned: 3 passed, 3 failed, 1 flaky, 1 known, 1 skipped"
     check(tallies in outputs["console"] and tallies in outputs["summary.md"], outputs["console"])
     check("first failed in" in outputs["console"] and "crash · SIGSEGV" in outputs["console"], outputs["console"])
-    check('"Stopped by Proctor","SIGTERM at the 1 s limit' in words_of_page(outputs["index.html"]), "the end of `hangs` on the page")
+    check('"Stopped by Proctor","SIGTERM at the 1.0 s limit' in words_of_page(outputs["index.html"]), "the end of `hangs` on the page")
     hold("failed", outputs)
     hold("failed", gate(sandbox, 1, out, SUITES))
 

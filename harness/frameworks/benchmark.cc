@@ -171,7 +171,7 @@ class BenchmarkKind final : public Kind {
               .framework = "Google Benchmark's benchmarks",
               .markers = {"benchmark_list_tests", "libbenchmark.so"},
               .processes = {"case"},
-              .voice = Voice::kFile,
+              .reporting_mode = ReportingMode::kFile,
               // Aggregates alone would hide a repetition that failed.
               .output = {"--benchmark_list_tests=false", "--benchmark_report_aggregates_only=false",
                          "--benchmark_out_format=json", "--benchmark_out={}"},

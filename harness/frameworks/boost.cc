@@ -348,7 +348,7 @@ class LogFile final : public Translator {
       if (auto failure = failure_line(child)) outside_.push_back(*std::move(failure));
     }
     std::vector<std::string> lines;
-    for (const auto& [path, deeds] : ran_) tell(path, deeds, lines);
+    for (const auto& [path, deeds] : ran_) write_result(path, deeds, lines);
     if (!ran_.empty()) return lines;
     if (!outside_.empty())
       return with(outside_, {event_line("end", {{"result", "fail"}, {"reason", kOutside}})});
@@ -359,7 +359,7 @@ class LogFile final : public Translator {
 
  private:
   // Of a global fixture's failure each test knows that ran.
-  void tell(const std::string& path, const Deeds& deeds, std::vector<std::string>& lines) const {
+  void write_result(const std::string& path, const Deeds& deeds, std::vector<std::string>& lines) const {
     lines.push_back(event_line("start", {{"case", path}}));
     lines.insert(lines.end(), deeds.failures.begin(), deeds.failures.end());
     lines.insert(lines.end(), outside_.begin(), outside_.end());
@@ -437,7 +437,7 @@ class BoostKind final : public Kind {
              .processes = {"case"},
              .classnames = true,
              .list_marks = {"digraph G {rankdir=LR;\ntu1["},
-             .voice = Voice::kFile,
+             .reporting_mode = ReportingMode::kFile,
              .output = {"--log_sink={}"},
              .dashes_end_options = true,
              // Source: boostorg/test, boost/test/impl/unit_test_parameters.ipp: each option's default is such a

@@ -187,7 +187,7 @@ class Catch2Kind final : public Kind {
               .markers = {"--list-test-names-only", "--list-tests", "libCatch2.so"},
               .list_marks = {"<MatchingTests>", " test cases:\n"},
               .any_list_code = true,  // version 2: the number of tests
-              .voice = Voice::kStream,
+              .reporting_mode = ReportingMode::kStream,
               .output = {"--out", "{}"},
               // Source: catchorg/Catch2, src/catch2/catch_config.cpp, under BAZEL_TEST.
               .caller_filters = {"TESTBRIDGE_TEST_ONLY", "TEST_TOTAL_SHARDS", "TEST_SHARD_INDEX",

@@ -73,7 +73,7 @@ class DoctestKind final : public Kind {
               .markers = {"dt-list-test-cases"},
               .classnames = true,
               .list_marks = {"<doctest binary="},
-              .voice = Voice::kStream,
+              .reporting_mode = ReportingMode::kStream,
               .output = {"-o={}"}}) {}
 
   std::vector<std::string> list_command(const Suite& suite) const override {

@@ -173,8 +173,8 @@ class GtestKind final : public Kind {
               // Its main() may ask the driver before it looks at its flags.
               .lists_with_devices = true,
               .list_file = "--gtest_output=json:",
-              .voice = Voice::kFile,
-              .voice_of_several = Voice::kFileOfSeveral,
+              .reporting_mode = ReportingMode::kFile,
+              .reporting_mode_of_several = ReportingMode::kFileOfSeveral,
               .output = {"--gtest_output=json:{}"},
               .caller_filters = names_of_variables()}) {}
 

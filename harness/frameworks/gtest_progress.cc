@@ -38,7 +38,7 @@ class GtestProgress final : public ProgressReader {
   bool failed_outside() const override { return failed_outside_; }
 
   std::vector<std::string> translate(std::string_view file) const override {
-    return tell_gtest_results(file, [this](const std::string& name) {
+    return report_gtest_results(file, [this](const std::string& name) {
       const auto words = skip_words_.find(name);
       if (words != skip_words_.end()) return words->second;
       return any_began_ ? std::string() : words_outside_;

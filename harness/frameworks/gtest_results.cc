@@ -277,7 +277,7 @@ std::optional<Results> read_results(std::string_view text) {
   return results;
 }
 
-std::vector<std::string> tell_each(const Results& results) {
+std::vector<std::string> report_each(const Results& results) {
   std::vector<std::string> lines;
   for (const auto& test : results.ran) {
     lines.push_back(event_line("start", {{"case", test.name}}));
@@ -303,12 +303,12 @@ std::vector<std::string> tell_each(const Results& results) {
 
 class ResultFile final : public Translator {
  public:
-  void hear(std::string_view output) override { printed_ = output; }
+  void on_line(std::string_view output) override { printed_ = output; }
   std::vector<std::string> translate(std::string_view text) override {
     auto results = read_results(text);
     if (!results) return {};
     add_printed_words(*results);
-    return tell_each(*results);
+    return report_each(*results);
   }
 
  private:
@@ -338,14 +338,14 @@ json parse_gtest_json(std::string_view text) {
 
 std::unique_ptr<Translator> gtest_result_file() { return std::make_unique<ResultFile>(); }
 
-std::vector<std::string> tell_gtest_results(
-    std::string_view text, const std::function<std::string(const std::string&)>& words_of_skip) {
+std::vector<std::string> report_gtest_results(
+    std::string_view text, const std::function<std::string(const std::string&)>& describe_skip) {
   auto results = read_results(text);
   if (!results) return {};
   for (auto& test : results->ran) {
-    if (test.skipped && test.skip_words.empty()) test.skip_words = words_of_skip(test.name);
+    if (test.skipped && test.skip_words.empty()) test.skip_words = describe_skip(test.name);
   }
-  return tell_each(*results);
+  return report_each(*results);
 }
 
 // What follows in the output may be the program's own.

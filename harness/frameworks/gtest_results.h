@@ -24,10 +24,10 @@ const nlohmann::json& array_of(const nlohmann::json& object, const char* key);
 // what the program printed.
 std::unique_ptr<Translator> gtest_result_file();
 
-// The same of a program that was asked for several tests. `words_of_skip`: what it said when it skipped a test. Empty:
+// The same of a program that was asked for several tests. `describe_skip`: what it said when it skipped a test. Empty:
 // the text is no result file.
-std::vector<std::string> tell_gtest_results(
-    std::string_view text, const std::function<std::string(const std::string&)>& words_of_skip);
+std::vector<std::string> report_gtest_results(
+    std::string_view text, const std::function<std::string(const std::string&)>& describe_skip);
 
 // The first line of what GTEST_SKIP() was told.
 std::string gtest_skip_reason(std::string_view words);

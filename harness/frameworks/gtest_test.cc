@@ -261,7 +261,7 @@ TEST(GtestResult, TestThatNeverBeganIsSkipped) {
 // The reason of a skip as a run would have it.
 std::string skip_reason(const std::string& test, const std::string& printed) {
   const auto translator = gtest_kind().translator({}, {});
-  translator->hear(printed);
+  translator->on_line(printed);
   ChildReport report("G.N");
   for (const auto& line : translator->translate(result_file(test))) report.add_line(line);
   return gtest_kind().judge({.child = report}).reason.text();
@@ -270,7 +270,7 @@ std::string skip_reason(const std::string& test, const std::string& printed) {
 // GoogleTest 1.12 has it in what it prints alone; its test is then a skip that never began.
 TEST(GtestResult, SuiteSetupFailureHasMessageAndLocation) {
   const auto translator = gtest_kind().translator({}, {});
-  translator->hear(
+  translator->on_line(
       "[----------] 1 test from G\na.cc:7: Failure\nExpected equality of these values:\n  1\n  2\nset up\n"
       "unknown file: Failure\nC++ exception with description \"no\" thrown in SetUpTestSuite().\n"
       "[ RUN      ] G.N\na.cc:9: Skipped\n\n[  SKIPPED ] G.N (0 ms)\n[----------] 1 test from G (0 ms "
@@ -362,7 +362,7 @@ TEST(GtestResult, ManySkipsAreReadInOnePass) {
   while (printed.size() < 64 * 1024)
     printed += "[ RUN      ] G.T0\na.cc:3: Skipped\nbusy\n[  SKIPPED ] G.T0 (0 ms)\n";
   const auto translator = gtest_kind().translator({}, {});
-  translator->hear(printed);
+  translator->on_line(printed);
   const std::clock_t before = std::clock();
   EXPECT_EQ(translator->translate(result_file(tests)).size(), 60000u);
   const double seconds = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;

@@ -52,7 +52,7 @@ struct SearchPaths {
 };
 
 // How a process tells what its cases did.
-enum class Voice {
+enum class ReportingMode {
   kExitCode,  // by its exit code alone
   kEvents,    // in lines of the child protocol
   kStream,    // in the framework's own words, as they happen, which a Translator turns into such lines
@@ -63,7 +63,9 @@ enum class Voice {
 };
 
 // Whether it says while it runs when a case begins and ends.
-inline bool tells_begin_and_end(Voice voice) { return voice != Voice::kExitCode && voice != Voice::kFile; }
+inline bool report_begin_and_end(ReportingMode reporting_mode) {
+  return reporting_mode != ReportingMode::kExitCode && reporting_mode != ReportingMode::kFile;
+}
 
 // Of earlier steps of a case, which goes to stdout, and of the step that runs.
 inline constexpr const char* kCapturedEndings[] = {".before", ".out", ".err"};
@@ -76,7 +78,7 @@ class Translator {
   // lines that are complete with it. What cannot be understood becomes a line that is no event.
   virtual std::vector<std::string> translate(std::string_view text) = 0;
   // kFile, before its file: what the process printed last.
-  virtual void hear(std::string_view) {}
+  virtual void on_line(std::string_view) {}
 };
 
 // What a line of output shows about the cases of a process.
@@ -134,8 +136,9 @@ class Kind {
     // is refused where its list cannot be read, and not judged by its exit code. None: only a list that can be read is one.
     std::vector<std::string_view> list_marks = {};
     bool any_list_code = false;  // a listing has done what it was asked whatever it exits with
-    Voice voice = Voice::kExitCode;
-    std::optional<Voice> voice_of_several = {};  // of a process of several cases, if it is another one
+    ReportingMode reporting_mode = ReportingMode::kExitCode;
+    std::optional<ReportingMode> reporting_mode_of_several =
+        {};  // of a process of several cases, if it is another one
     // With the name of a file for "{}". kStream, kFile and kFileOfSeveral: what is added to the
     // command so that it writes to the file.
     // kEvents: so that it keeps what it captures and has not printed in the file with each of kCapturedEndings behind
@@ -183,9 +186,12 @@ class Kind {
 
   // ---- running
 
-  Voice voice(const Suite& suite) const { return suite.listener ? Voice::kEvents : traits_.voice; }
-  Voice voice_of_several(const Suite& suite) const {
-    return suite.listener ? Voice::kEvents : traits_.voice_of_several.value_or(traits_.voice);
+  ReportingMode reporting_mode(const Suite& suite) const {
+    return suite.listener ? ReportingMode::kEvents : traits_.reporting_mode;
+  }
+  ReportingMode reporting_mode_of_several(const Suite& suite) const {
+    return suite.listener ? ReportingMode::kEvents
+                          : traits_.reporting_mode_of_several.value_or(traits_.reporting_mode);
   }
   std::vector<std::string> output_options(const std::string& file) const;  // Traits::output
   // The command with them.

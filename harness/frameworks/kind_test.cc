@@ -22,8 +22,8 @@ TEST(Kinds, StreamAndFileKindsHaveTranslators) {
   Suite suite;
   suite.command = {"program"};
   for (const Kind* kind : all_kinds()) {
-    const Voice voice = kind->voice(suite);
-    if (voice != Voice::kStream && voice != Voice::kFile) continue;
+    const ReportingMode reporting_mode = kind->reporting_mode(suite);
+    if (reporting_mode != ReportingMode::kStream && reporting_mode != ReportingMode::kFile) continue;
     EXPECT_NE(kind->translator(suite, {}), nullptr) << kind->name();
     EXPECT_FALSE(kind->output_options("/f").empty()) << kind->name();
   }

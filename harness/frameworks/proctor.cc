@@ -107,7 +107,7 @@ class ProctorKind final : public Kind {
               .markers = {child::kListOption},
               .ours = true,
               .skip_code = kSkipExitCode,
-              .voice = Voice::kEvents}) {}
+              .reporting_mode = ReportingMode::kEvents}) {}
 
   std::vector<std::string> list_command(const Suite& suite) const override {
     return with(suite.command, {child::kListOption});

@@ -185,7 +185,7 @@ class PytestKind final : public Kind {
               .classnames = true,
               // Tests in Python are often made, and skipped, by what the module sees when it is imported.
               .lists_with_devices = true,
-              .voice = Voice::kEvents,
+              .reporting_mode = ReportingMode::kEvents,
               .output = {"--proctor-captured={}"},
               .caller_options = {kOptions, kPlugins}}) {}
 

@@ -14,7 +14,7 @@ constexpr XmlDialect::Mark kMark = {"mark", "on", "known"};
 const XmlDialect kDialect{.section = "Section", .end = "End", .success = "ok", .expected = {kMark}};
 
 // "start NAME", "step NAME", "end RESULT REASON", "fail MESSAGE"; a line that is no event, as it is.
-std::vector<std::string> told(const std::vector<std::string>& pieces) {
+std::vector<std::string> reported(const std::vector<std::string>& pieces) {
   const auto translator = xml_translator(kDialect, {});
   std::vector<std::string> words;
   for (const std::string& piece : pieces) {
@@ -37,38 +37,39 @@ constexpr const char* kReport =
     "  </TestCase>\n  <TestCase name=\"two\"/>\n <TestCases n=\"1\"/></Group>\n</Catch>\n";
 
 TEST(XmlReport, TranslatesStartStepsAndEnd) {
-  EXPECT_THAT(told({kReport}), ElementsAre("start a <b> \"c\"", "step s > t", "end pass", "start two"));
+  EXPECT_THAT(reported({kReport}), ElementsAre("start a <b> \"c\"", "step s > t", "end pass", "start two"));
 }
 
 // Whatever the pieces are in which it comes.
 TEST(XmlReport, ResultIsIndependentOfChunkBoundaries) {
   const std::string report = kReport;
-  const auto whole = told({report});
+  const auto whole = reported({report});
   for (std::size_t cut = 0; cut <= report.size(); ++cut)
-    ASSERT_EQ(told({report.substr(0, cut), report.substr(cut)}), whole) << cut;
+    ASSERT_EQ(reported({report.substr(0, cut), report.substr(cut)}), whole) << cut;
   std::vector<std::string> bytes;
   for (const char c : report) bytes.emplace_back(1, c);
-  EXPECT_EQ(told(bytes), whole);
+  EXPECT_EQ(reported(bytes), whole);
 }
 
 TEST(XmlReport, ReportsStartBeforeTestEnds) {
-  EXPECT_THAT(told({"<Catch><TestCase name=\"hangs\">\n<Section name=\"in here\">\n<Info>half"}),
+  EXPECT_THAT(reported({"<Catch><TestCase name=\"hangs\">\n<Section name=\"in here\">\n<Info>half"}),
               ElementsAre("start hangs", "step in here"));
 }
 
 // Catch2 says in its first tag which tests were chosen: a line that is too long, with many tests.
 TEST(XmlReport, TruncatedTagEndsBeforeNextTag) {
-  EXPECT_THAT(told({"<Catch filters=\"&quot;a&quot;,&quo\n",
-                    "  <TestCase name=\"x\"><End ok=\"true\"/></TestCase>\n"}),
+  EXPECT_THAT(reported({"<Catch filters=\"&quot;a&quot;,&quo\n",
+                        "  <TestCase name=\"x\"><End ok=\"true\"/></TestCase>\n"}),
               ElementsAre("start x", "end pass"));
-  EXPECT_THAT(told({"<TestCase name=\"x\"><Section name=\"cut\n</Section></TestCase><TestCase name=\"y\"/>"}),
-              ElementsAre("start x", HasSubstr("cut"), "start y"));
+  EXPECT_THAT(
+      reported({"<TestCase name=\"x\"><Section name=\"cut\n</Section></TestCase><TestCase name=\"y\"/>"}),
+      ElementsAre("start x", HasSubstr("cut"), "start y"));
 }
 
 TEST(XmlReport, InvalidXmlBecomesNoEvent) {
-  EXPECT_THAT(told({"<TestCase name=\"x\"><a x=1></a></TestCase>"}),
+  EXPECT_THAT(reported({"<TestCase name=\"x\"><a x=1></a></TestCase>"}),
               ElementsAre("start x", HasSubstr("<a x=1>")));
-  EXPECT_THAT(told({"chatter < of > the \" program\n", "1 < 2\n"}), IsEmpty());
+  EXPECT_THAT(reported({"chatter < of > the \" program\n", "1 < 2\n"}), IsEmpty());
 }
 
 // The output of a test may have no end, and its failures none.
@@ -77,18 +78,18 @@ TEST(XmlReport, TruncatesLargeOutputButReportsEnd) {
   std::size_t failures = 0;
   std::size_t output = 0;
   std::string last;
-  const auto tell = [&](const std::string& text) {
+  const auto feed = [&](const std::string& text) {
     for (std::string& line : translator->translate(text)) {
       failures += line.find("\"fail\"") == line.npos ? 0 : 1;
       output += line.find("\"output\"") == line.npos ? 0 : line.size();
       last = std::move(line);
     }
   };
-  tell("<TestCase name=\"x\">");
-  for (int i = 0; i < 200'000; ++i) tell("<Failure>a message of some forty bytes, or so</Failure>\n");
-  tell("<End ok=\"true\"><StdOut>");
-  for (int i = 0; i < 1'000; ++i) tell(std::string(100'000, 'x') + "\n");
-  tell("</StdOut></End></TestCase>");
+  feed("<TestCase name=\"x\">");
+  for (int i = 0; i < 200'000; ++i) feed("<Failure>a message of some forty bytes, or so</Failure>\n");
+  feed("<End ok=\"true\"><StdOut>");
+  for (int i = 0; i < 1'000; ++i) feed(std::string(100'000, 'x') + "\n");
+  feed("</StdOut></End></TestCase>");
   EXPECT_GT(failures, 10U);
   EXPECT_LT(output, 5'000'000U);
   EXPECT_THAT(last, HasSubstr("\"result\":\"pass\""));
@@ -99,7 +100,7 @@ TEST(XmlReport, LargeSectionKeepsFirstFailures) {
   std::vector<std::string> pieces{"<TestCase name=\"x\"><Section name=\"s\">"};
   pieces.insert(pieces.end(), 200'000, "  <Failure>a message of some forty bytes, or so</Failure>\n");
   pieces.emplace_back("</Section></TestCase>");
-  const auto words = told(pieces);
+  const auto words = reported(pieces);
   EXPECT_GT(words.size(), 10'000u);
   EXPECT_LT(words.size(), 150'000u);
 }
@@ -117,7 +118,7 @@ TEST(XmlReport, ReadsFailuresOfCatch2AndDoctest) {
       "<Message type=\"WARNING\"><Text>w</Text></Message><Message type=\"ERROR\"><Text>m</Text></Message>"
       "<End ok=\"false\"/></TestCase>";
   EXPECT_THAT(
-      told({report}),
+      reported({report}),
       ElementsAre("start x", "step s", "fail CHECK( a )\nwith expansion: 0\nbefore", "fail said",
                   "fail CHECK_THROWS_AS( t )\nthrew: e\nExpectedException: E\nwithin", "fail m", "end fail"));
   EXPECT_THAT(xml_translator(kDialect, {})->translate(report)[2],
@@ -126,8 +127,8 @@ TEST(XmlReport, ReadsFailuresOfCatch2AndDoctest) {
 
 TEST(XmlReport, ReadsExpectedFailures) {
   const auto end = [](const std::string& passed, bool any_failure, const std::string& mark) {
-    return told({"<TestCase name=\"x\" mark=\"" + mark + "\">" + (any_failure ? "<Failure/>" : "") +
-                 "<End ok=\"" + passed + "\"/></TestCase>"})
+    return reported({"<TestCase name=\"x\" mark=\"" + mark + "\">" + (any_failure ? "<Failure/>" : "") +
+                     "<End ok=\"" + passed + "\"/></TestCase>"})
         .back();
   };
   EXPECT_EQ(end("true", true, "[on]"), "end xfail known");
@@ -138,7 +139,7 @@ TEST(XmlReport, ReadsExpectedFailures) {
     EXPECT_EQ(end("true", false, none), "end pass");
     EXPECT_EQ(end("false", true, none), "end fail");
   }
-  EXPECT_THAT(told({"<TestCase name=\"x\"><Failure/><End ok=\"true\" mark=\"on\"/></TestCase>"}),
+  EXPECT_THAT(reported({"<TestCase name=\"x\"><Failure/><End ok=\"true\" mark=\"on\"/></TestCase>"}),
               ElementsAre("start x", "fail ", "end xfail known"));
 }
 
@@ -146,8 +147,8 @@ TEST(XmlReport, IgnoresTooDeepOrEndlessElements) {
   std::string deep = "<TestCase name=\"x\">";
   for (int i = 0; i < 500'000; ++i) deep += "<a>";
   for (int i = 0; i < 500'000; ++i) deep += "</a>";
-  EXPECT_THAT(told({deep + "</TestCase>"}), ElementsAre("start x", testing::StartsWith("<TestCase")));
-  EXPECT_THAT(told({"<TestCase name=\"x\"><b c=\"" + std::string(1'000'000, 'y')}),
+  EXPECT_THAT(reported({deep + "</TestCase>"}), ElementsAre("start x", testing::StartsWith("<TestCase")));
+  EXPECT_THAT(reported({"<TestCase name=\"x\"><b c=\"" + std::string(1'000'000, 'y')}),
               ElementsAre("start x", testing::StartsWith("<TestCase")));
   EXPECT_FALSE(parse_xml(deep.substr(deep.find("<a>"))));
 }
@@ -166,7 +167,7 @@ TEST(ParseXml, RejectsTooDeepDocument) {
     EXPECT_FALSE(parse_xml(nested(101))) << hidden;
     EXPECT_FALSE(parse_xml(nested(60'000))) << hidden;
     EXPECT_FALSE(find_xml(nested(60'000), "r")) << hidden;
-    EXPECT_THAT(told({"<TestCase name=\"x\">" + nested(60'000) + "</TestCase>"}),
+    EXPECT_THAT(reported({"<TestCase name=\"x\">" + nested(60'000) + "</TestCase>"}),
                 ElementsAre("start x", testing::StartsWith("<")))
         << hidden;
   }

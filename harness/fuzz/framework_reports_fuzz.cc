@@ -29,8 +29,8 @@ void report(const Kind& kind, const std::string& text) {
   test.argv = {"program", "--run_test=p:a"};
   const auto translator = kind.translator(suite, test);
   ChildReport child("a");
-  translator->hear(text);
-  const std::size_t piece = kind.voice(suite) == Voice::kStream ? 80 : text.size() + 1;
+  translator->receive(text);
+  const std::size_t piece = kind.reporting_mode(suite) == ReportingMode::kStream ? 80 : text.size() + 1;
   for (std::size_t at = 0; at < text.size(); at += piece) {
     for (const std::string& line : translator->translate(text.substr(at, piece))) child.add_line(line);
   }

@@ -25,7 +25,7 @@ RunResults small_run() {
     CaseResult result;
     result.id = id;
     result.verdict = {Outcome::kFail, ""};
-    result.standing = ResultClass::kFailing;
+    result.result_class = ResultClass::kFailing;
     result.cause = 0;
     run.cases.push_back(std::move(result));
   }

@@ -343,9 +343,9 @@ struct Culprit {
 
 // Why an attempt ended badly, as far as the rules of harness/classify/ can tell (docs/reference/diagnosis.md).
 struct Diagnosis {
-  std::string rule{};               // "xid:79"
-  std::string error_class{};        // "device_lost", "oom_device", "test_failure", ...
-  Blame problem = Blame::kMachine;  // the owner of the failure
+  std::string rule{};                             // "xid:79"
+  std::string error_class{};                      // "device_lost", "oom_device", "test_failure", ...
+  FailureOwner problem = FailureOwner::kMachine;  // the owner of the failure
   std::optional<Culprit> culprit{};
   GravityWord severity{};
   std::string where{};  // signal | kernel_log | code | output | outcome

@@ -305,7 +305,7 @@ class Writer {
   static Json json_of(const Word<Known>& value) {
     return clean_text(value.text());
   }
-  static Json json_of(Blame value) { return std::string(to_string(value)); }
+  static Json json_of(FailureOwner value) { return std::string(to_string(value)); }
   // Most of a figure is empty most of the time, and there are many.
   static Json json_of(const TelemetryFigure& figure) {
     Json object = Json::object();
@@ -405,8 +405,8 @@ class Reader {
   static void read(const Read& json, Word<Known>& value) {
     if (json.is_string()) value = Word<Known>::in_text(json.get<std::string>());
   }
-  static void read(const Read& json, Blame& value) {
-    if (json.is_string()) value = parse_blame(json.get<std::string>()).value_or(value);
+  static void read(const Read& json, FailureOwner& value) {
+    if (json.is_string()) value = parse_failure_owner(json.get<std::string>()).value_or(value);
   }
   static void read(const Read& json, std::optional<std::string>& value) {
     if (json.is_string()) value = json.get<std::string>();

@@ -109,7 +109,7 @@ AttemptEnded full_attempt() {
   end.severity = Severity::kGate;
   end.diagnosis = Diagnosis{.rule = "xid:79",
                             .error_class = "device_lost",
-                            .problem = Blame::kSetup,
+                            .problem = FailureOwner::kSetup,
                             .culprit = Culprit{"driver", "Level Zero driver", "26.31"},
                             .severity = Gravity::kFatal,
                             .where = "kernel_log",

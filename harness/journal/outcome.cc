@@ -54,43 +54,43 @@ std::string readable(const Verdict& verdict) {
   return std::string(to_string(verdict.outcome)) + (reason.empty() ? "" : " · " + reason);
 }
 
-Blame blame_of(const Verdict& verdict) {
+FailureOwner failure_owner(const Verdict& verdict) {
   if (const ReasonMeaning* meaning = meaning_of_reason(verdict)) return meaning->problem;
   switch (verdict.outcome) {
     case Outcome::kPass:
     case Outcome::kSkip:
     case Outcome::kXfail:
-      return Blame::kNobody;
+      return FailureOwner::kNobody;
     case Outcome::kFail:
     case Outcome::kTimeout:
     case Outcome::kStall:
     case Outcome::kXpass:
     case Outcome::kCrash:
-      return Blame::kCode;
+      return FailureOwner::kCode;
     case Outcome::kError:
     case Outcome::kDeviceLost:
-      return Blame::kMachine;
+      return FailureOwner::kMachine;
     case Outcome::kNotrun:
-      return Blame::kSetup;
+      return FailureOwner::kSetup;
   }
-  return Blame::kMachine;
+  return FailureOwner::kMachine;
 }
 
-std::string_view to_string(Blame blame) {
-  switch (blame) {
-    case Blame::kNobody:
+std::string_view to_string(FailureOwner owner) {
+  switch (owner) {
+    case FailureOwner::kNobody:
       return "none";
-    case Blame::kCode:
+    case FailureOwner::kCode:
       return "code";
-    case Blame::kMachine:
+    case FailureOwner::kMachine:
       return "machine";
-    case Blame::kSetup:
+    case FailureOwner::kSetup:
       return "setup";
   }
   return "?";
 }
 
-bool is_device_gone(const Verdict& verdict) {
+bool is_device_lost(const Verdict& verdict) {
   return verdict.outcome == Outcome::kNotrun &&
          (verdict.reason == Reason::kDeviceUnhealthy || verdict.reason == Reason::kDeviceLost);
 }
@@ -100,9 +100,10 @@ bool is_machine_outcome(const Verdict& verdict) {
   return verdict.outcome == Outcome::kError || verdict.outcome == Outcome::kDeviceLost;
 }
 
-std::optional<Blame> parse_blame(std::string_view text) {
-  for (const Blame blame : {Blame::kNobody, Blame::kCode, Blame::kMachine, Blame::kSetup}) {
-    if (to_string(blame) == text) return blame;
+std::optional<FailureOwner> parse_failure_owner(std::string_view text) {
+  for (const FailureOwner owner :
+       {FailureOwner::kNobody, FailureOwner::kCode, FailureOwner::kMachine, FailureOwner::kSetup}) {
+    if (to_string(owner) == text) return owner;
   }
   return std::nullopt;
 }

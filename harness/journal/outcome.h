@@ -156,15 +156,15 @@ std::string to_string(const Verdict& verdict);        // "crash(signal:11)": for
 std::string readable(const Verdict& verdict);         // "crash · SIGSEGV": for people
 std::string readable_reason(const Verdict& verdict);  // "SIGSEGV"; "" without a reason
 
-// The owner of a failure: the first of the four answers that every failure gives. blame_of() answers it for
+// The owner of a failure: the first of the four answers that every failure gives. failure_owner() answers it for
 // an attempt without a diagnosis (harness/classify/), because it knows only the outcome.
-enum class Blame { kNobody, kCode, kMachine, kSetup };
-Blame blame_of(const Verdict& verdict);
+enum class FailureOwner { kNobody, kCode, kMachine, kSetup };
+FailureOwner failure_owner(const Verdict& verdict);
 
 // Whether the case was not run because its devices were found unhealthy, or went away.
-bool is_device_gone(const Verdict& verdict);
-std::string_view to_string(Blame blame);
-std::optional<Blame> parse_blame(std::string_view text);
+bool is_device_lost(const Verdict& verdict);
+std::string_view to_string(FailureOwner owner);
+std::optional<FailureOwner> parse_failure_owner(std::string_view text);
 
 // Whether the outcome is a failure of the machine and not of the code. The exit code is then 75: retry elsewhere. False for
 // errors that another machine would have as well: a command that is not there, a result that contradicts itself.
@@ -175,7 +175,7 @@ struct ReasonMeaning {
   Reason reason;
   std::string_view spelling;  // "leaky"; "signal:*" takes a value; "spawn:ENOENT" is for that value
   std::array<Outcome, 2> outcomes;
-  Blame problem;
+  FailureOwner problem;
   bool machine;  // the machine failed: another one might do better; the gate and the exit code follow from it
   int exec;      // the code of `proctor exec` (harness/journal/outcome_meaning.h); 0: the outcome says it
   std::string_view
@@ -188,7 +188,7 @@ std::span<const ReasonMeaning> reason_meanings();
 const ReasonMeaning* meaning_of_reason(const Verdict& verdict);
 
 // What happened, for people: "exited with code 3".
-std::string words_of_reason(const ReasonMeaning& meaning, const ReasonText& reason);
+std::string describe_reason(const ReasonMeaning& meaning, const ReasonText& reason);
 
 // What the value ENOEXEC of a program that could not be started says of it.
 inline constexpr std::string_view kNoProgram = "neither ELF for this machine nor a script with `#!`";

@@ -23,43 +23,43 @@ const VerdictRow& row_of(RunVerdict verdict) { return kVerdicts[static_cast<std:
 
 using enum Outcome;
 using Of = MeaningOf;
-using Doubt = DeviceDoubt;
+using Suspicion = DeviceSuspicion;
 
 constexpr bool kMidway = true;
 
 // clang-format off
 constexpr OutcomeMeaning kMeanings[] = {
-    {kPass, Of::kAll, ResultClass::kPassing, RunVerdict::kPassed, ExecCode::kCommand, Shade::kGreen, Doubt::kNone, !kMidway,
+    {kPass, Of::kAll, ResultClass::kPassing, RunVerdict::kPassed, ExecCode::kCommand, Shade::kGreen, Suspicion::kNone, !kMidway,
      "passed"},
-    {kFail, Of::kAll, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kCommand, Shade::kRed, Doubt::kUnlessExpected, !kMidway,
+    {kFail, Of::kAll, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kCommand, Shade::kRed, Suspicion::kUnlessExpected, !kMidway,
      "failed"},
-    {kError, Of::kElsewhere, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kHarness, Shade::kRed, Doubt::kUnlessNotStarted, kMidway,
+    {kError, Of::kElsewhere, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kHarness, Shade::kRed, Suspicion::kUnlessNotStarted, kMidway,
      "the harness could not run or read it"},
-    {kError, Of::kMachine, ResultClass::kFailing, RunVerdict::kMachineFailed, ExecCode::kHarness, Shade::kRed, Doubt::kUnlessNotStarted, kMidway,
+    {kError, Of::kMachine, ResultClass::kFailing, RunVerdict::kMachineFailed, ExecCode::kHarness, Shade::kRed, Suspicion::kUnlessNotStarted, kMidway,
      "the harness could not run or read it"},
-    {kTimeout, Of::kElsewhere, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kLimit, Shade::kRed, Doubt::kYes, kMidway,
+    {kTimeout, Of::kElsewhere, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kLimit, Shade::kRed, Suspicion::kYes, kMidway,
      "still running after its time limit"},
-    {kTimeout, Of::kMachine, ResultClass::kFailing, RunVerdict::kMachineFailed, ExecCode::kLimit, Shade::kRed, Doubt::kNone, kMidway,
+    {kTimeout, Of::kMachine, ResultClass::kFailing, RunVerdict::kMachineFailed, ExecCode::kLimit, Shade::kRed, Suspicion::kNone, kMidway,
      "the machine gave it too little CPU time for its time limit"},
-    {kStall, Of::kElsewhere, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kLimit, Shade::kRed, Doubt::kYes, kMidway,
+    {kStall, Of::kElsewhere, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kLimit, Shade::kRed, Suspicion::kYes, kMidway,
      "no output for as long as its stall limit"},
-    {kStall, Of::kMachine, ResultClass::kFailing, RunVerdict::kMachineFailed, ExecCode::kLimit, Shade::kRed, Doubt::kNone, kMidway,
+    {kStall, Of::kMachine, ResultClass::kFailing, RunVerdict::kMachineFailed, ExecCode::kLimit, Shade::kRed, Suspicion::kNone, kMidway,
      "the machine gave it too little CPU time to write anything within its stall limit"},
-    {kCrash, Of::kAll, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kCommand, Shade::kRed, Doubt::kYes, kMidway,
+    {kCrash, Of::kAll, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kCommand, Shade::kRed, Suspicion::kYes, kMidway,
      "crashed"},
-    {kDeviceLost, Of::kAll, ResultClass::kFailing, RunVerdict::kMachineFailed, ExecCode::kMachine, Shade::kRed, Doubt::kYes, kMidway,
+    {kDeviceLost, Of::kAll, ResultClass::kFailing, RunVerdict::kMachineFailed, ExecCode::kMachine, Shade::kRed, Suspicion::kYes, kMidway,
      "the driver reported its device as gone"},
-    {kSkip, Of::kAll, ResultClass::kNotrun, RunVerdict::kPassed, ExecCode::kCommand, Shade::kDim, Doubt::kNone, !kMidway,
+    {kSkip, Of::kAll, ResultClass::kNotrun, RunVerdict::kPassed, ExecCode::kCommand, Shade::kDim, Suspicion::kNone, !kMidway,
      "skipped"},
-    {kXfail, Of::kAll, ResultClass::kExpected, RunVerdict::kPassed, ExecCode::kCommand, Shade::kDim, Doubt::kNone, !kMidway,
+    {kXfail, Of::kAll, ResultClass::kExpected, RunVerdict::kPassed, ExecCode::kCommand, Shade::kDim, Suspicion::kNone, !kMidway,
      "fails as known"},
-    {kXpass, Of::kOurs, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
+    {kXpass, Of::kOurs, ResultClass::kFailing, RunVerdict::kFailed, ExecCode::kCommand, Shade::kYellow, Suspicion::kNone, !kMidway,
      "passed although it is expected to fail; remove its entry in the list, or its xfail marker"},
-    {kXpass, Of::kForeign, ResultClass::kExpected, RunVerdict::kPassed, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
+    {kXpass, Of::kForeign, ResultClass::kExpected, RunVerdict::kPassed, ExecCode::kCommand, Shade::kYellow, Suspicion::kNone, !kMidway,
      "passed although it is expected to fail; remove its entry in the list, or its xfail marker"},
-    {kNotrun, Of::kElsewhere, ResultClass::kNotrun, RunVerdict::kIncomplete, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
+    {kNotrun, Of::kElsewhere, ResultClass::kNotrun, RunVerdict::kIncomplete, ExecCode::kCommand, Shade::kYellow, Suspicion::kNone, !kMidway,
      "not run"},
-    {kNotrun, Of::kMachine, ResultClass::kNotrun, RunVerdict::kMachineFailed, ExecCode::kCommand, Shade::kYellow, Doubt::kNone, !kMidway,
+    {kNotrun, Of::kMachine, ResultClass::kNotrun, RunVerdict::kMachineFailed, ExecCode::kCommand, Shade::kYellow, Suspicion::kNone, !kMidway,
      "not run"},
 };
 // clang-format on
@@ -105,19 +105,19 @@ std::optional<RunVerdict> parse_run_verdict(std::string_view text) {
   return row == kVerdicts.end() ? std::nullopt : std::optional(row->verdict);
 }
 
-std::string words_of(RunVerdict verdict) {
+std::string describe(RunVerdict verdict) {
   std::string words(to_string(verdict));
   std::ranges::replace(words, '_', ' ');
   return words;
 }
 
 std::string title_of(RunVerdict verdict) {
-  std::string title = words_of(verdict);
+  std::string title = describe(verdict);
   title.replace(0, 1, upper_case(title.substr(0, 1)));
   return title;
 }
 
-std::string headline(RunVerdict verdict) { return upper_case(words_of(verdict)); }
+std::string headline(RunVerdict verdict) { return upper_case(describe(verdict)); }
 
 int exit_code_of(RunVerdict verdict) { return row_of(verdict).exit_code; }
 

@@ -41,7 +41,7 @@ enum class RunVerdict { kPassed, kIncomplete, kInterrupted, kMachineFailed, kFai
 
 std::string_view to_string(RunVerdict verdict);  // "machine_failed": in every machine-readable output
 std::optional<RunVerdict> parse_run_verdict(std::string_view text);
-std::string words_of(RunVerdict verdict);  // "machine failed"
+std::string describe(RunVerdict verdict);  // "machine failed"
 std::string title_of(RunVerdict verdict);  // "Machine failed"
 std::string headline(RunVerdict verdict);  // "MACHINE FAILED": of console and summary
 int exit_code_of(RunVerdict verdict);
@@ -64,7 +64,7 @@ enum class ResultClass { kPassing, kFailing, kExpected, kNotrun };
 enum class ExecCode { kCommand, kLimit, kMachine, kHarness };
 enum class Shade { kGreen, kDim, kYellow, kRed };
 // Whether the devices of the case are looked at before others get them.
-enum class DeviceDoubt {
+enum class DeviceSuspicion {
   kNone,
   kYes,
   kUnlessExpected,    // not where a list expects it
@@ -78,7 +78,7 @@ struct OutcomeMeaning {
   RunVerdict run;  // of a run with such a case alone
   ExecCode exec;
   Shade shade;
-  DeviceDoubt doubt;
+  DeviceSuspicion suspicion;
   bool midway;             // it ended in the middle of something: its last step is worth a word
   std::string_view words;  // what happened, for people, where nothing more is known
 };

@@ -45,7 +45,7 @@ TEST(RunVerdict, HasOneWordInEachOutput) {
   for (const RunVerdict verdict : kAll) EXPECT_EQ(parse_run_verdict(to_string(verdict)), verdict);
   EXPECT_EQ(parse_run_verdict("green"), std::nullopt);
   EXPECT_EQ(to_string(kMachineFailed), "machine_failed");
-  EXPECT_EQ(words_of(kMachineFailed), "machine failed");
+  EXPECT_EQ(describe(kMachineFailed), "machine failed");
   EXPECT_EQ(title_of(kMachineFailed), "Machine failed");
   EXPECT_EQ(headline(kMachineFailed), "MACHINE FAILED");
   EXPECT_EQ(exit_code_of(kMachineFailed), kExitMachine);
@@ -54,7 +54,8 @@ TEST(RunVerdict, HasOneWordInEachOutput) {
 
 TEST(Outcome, ExactlyTheOutcomesThatFailHaveAnOwner) {
   for (const Outcome outcome : kAllOutcomes) {
-    EXPECT_EQ(is_bad(outcome, "proctor"), blame_of({outcome, ""}) != Blame::kNobody) << to_string(outcome);
+    EXPECT_EQ(is_bad(outcome, "proctor"), failure_owner({outcome, ""}) != FailureOwner::kNobody)
+        << to_string(outcome);
   }
 }
 
@@ -71,25 +72,25 @@ TEST(Outcome, ReproducibleErrorsAreNotMachineProblems) {
   for (const char* reason : {"no_result", "result_mismatch", "protocol", "discovery", "spawn:ENOENT",
                              "spawn:EACCES", "spawn:ENOEXEC"}) {
     EXPECT_FALSE(is_machine_outcome({Outcome::kError, reason_in_words(reason)})) << reason;
-    EXPECT_NE(blame_of({Outcome::kError, reason_in_words(reason)}), Blame::kMachine) << reason;
+    EXPECT_NE(failure_owner({Outcome::kError, reason_in_words(reason)}), FailureOwner::kMachine) << reason;
   }
   for (const char* reason : {"spawn:EAGAIN", "spawn:ENOMEM", "guard_lost", "mask_mismatch", "ranks", ""}) {
     EXPECT_TRUE(is_machine_outcome({Outcome::kError, reason_in_words(reason)})) << reason;
-    EXPECT_EQ(blame_of({Outcome::kError, reason_in_words(reason)}), Blame::kMachine) << reason;
+    EXPECT_EQ(failure_owner({Outcome::kError, reason_in_words(reason)}), FailureOwner::kMachine) << reason;
   }
 }
 
 TEST(Outcome, TheReasonDecidesTheOwner) {
-  EXPECT_EQ(blame_of({Outcome::kFail, ""}), Blame::kCode);
-  EXPECT_EQ(blame_of({Outcome::kFail, Reason::kSetup}), Blame::kSetup);
-  EXPECT_EQ(blame_of({Outcome::kCrash, {Reason::kSignal, 11}}), Blame::kCode);
-  EXPECT_EQ(blame_of({Outcome::kCrash, Reason::kOomHost}), Blame::kMachine);
-  EXPECT_EQ(blame_of({Outcome::kError, Reason::kNoResult}), Blame::kCode);
-  EXPECT_EQ(blame_of({Outcome::kError, {Reason::kSpawn, "ENOENT"}}), Blame::kSetup);
-  EXPECT_EQ(blame_of({Outcome::kError, Reason::kGuardLost}), Blame::kMachine);
-  EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kDeviceLost}), Blame::kMachine);
-  EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kDeviceUnhealthy}), Blame::kMachine);
-  EXPECT_EQ(blame_of({Outcome::kNotrun, Reason::kMachineFailures}), Blame::kMachine);
+  EXPECT_EQ(failure_owner({Outcome::kFail, ""}), FailureOwner::kCode);
+  EXPECT_EQ(failure_owner({Outcome::kFail, Reason::kSetup}), FailureOwner::kSetup);
+  EXPECT_EQ(failure_owner({Outcome::kCrash, {Reason::kSignal, 11}}), FailureOwner::kCode);
+  EXPECT_EQ(failure_owner({Outcome::kCrash, Reason::kOomHost}), FailureOwner::kMachine);
+  EXPECT_EQ(failure_owner({Outcome::kError, Reason::kNoResult}), FailureOwner::kCode);
+  EXPECT_EQ(failure_owner({Outcome::kError, {Reason::kSpawn, "ENOENT"}}), FailureOwner::kSetup);
+  EXPECT_EQ(failure_owner({Outcome::kError, Reason::kGuardLost}), FailureOwner::kMachine);
+  EXPECT_EQ(failure_owner({Outcome::kNotrun, Reason::kDeviceLost}), FailureOwner::kMachine);
+  EXPECT_EQ(failure_owner({Outcome::kNotrun, Reason::kDeviceUnhealthy}), FailureOwner::kMachine);
+  EXPECT_EQ(failure_owner({Outcome::kNotrun, Reason::kMachineFailures}), FailureOwner::kMachine);
 }
 
 TEST(OutcomeMeaning, WhatWasNotRunAndAnUnexpectedPassPassNowhere) {
@@ -169,13 +170,13 @@ TEST(Reasons, UnknownReasonKeepsMeaningOfOutcome) {
   const Verdict verdict = std::get<CaseEnded>(**read).verdict;
   EXPECT_EQ(to_string(verdict), "notrun(of_a_later_version:3)");
   EXPECT_EQ(meaning_of_reason(verdict), nullptr);
-  EXPECT_EQ(blame_of(verdict), blame_of({Outcome::kNotrun, ""}));
+  EXPECT_EQ(failure_owner(verdict), failure_owner({Outcome::kNotrun, ""}));
   EXPECT_EQ(meaning_of_reason({Outcome::kCrash, Reason::kRunLimit}), nullptr);  // of another outcome
 }
 
 TEST(Reasons, DescriptionIncludesValue) {
   const auto words = [](Outcome outcome, const ReasonText& reason) {
-    return words_of_reason(*meaning_of_reason({outcome, reason}), reason);
+    return describe_reason(*meaning_of_reason({outcome, reason}), reason);
   };
   EXPECT_EQ(words(Outcome::kFail, {Reason::kExit, 3}), "exited with code 3");
   EXPECT_EQ(words(Outcome::kCrash, {Reason::kSignal, 11}), "killed by signal 11 (SIGSEGV)");

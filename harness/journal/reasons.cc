@@ -12,7 +12,7 @@ namespace proctor {
 namespace {
 
 using enum Outcome;
-using enum Blame;
+using enum FailureOwner;
 using R = Reason;
 
 constexpr bool kOfMachine = true;
@@ -236,7 +236,7 @@ std::string readable_reason(const Verdict& verdict) {
   return reason.text();
 }
 
-std::string words_of_reason(const ReasonMeaning& meaning, const ReasonText& reason) {
+std::string describe_reason(const ReasonMeaning& meaning, const ReasonText& reason) {
   const std::string value = value_words(meaning.reason, reason.value_of(meaning.reason).value_or(""));
   return fmt::format(fmt::runtime(meaning.words), value);
 }

@@ -28,7 +28,7 @@ void ConcurrencyGroups::read_group(TableReader& reader, const std::string& name,
 void ConcurrencyGroups::read_key(TableReader& reader, const std::string& file,
                                  std::optional<std::string>& group) {
   std::optional<std::string> name;
-  reader.tell("group", R"({"type": "string", "pattern": "^[A-Za-z0-9_-]+$"})");
+  reader.declare("group", R"({"type": "string", "pattern": "^[A-Za-z0-9_-]+$"})");
   reader.read("group", name);
   if (!name) return;
   if (*name != kNoConcurrencyGroup) uses_.push_back({*name, position(file, *reader.node("group"))});

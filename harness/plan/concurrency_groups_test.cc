@@ -52,7 +52,7 @@ TEST_F(ConfigTest, RejectsBadGroups) {
            BadGroup{kSuiteA + "group = \"licence\"\n",
                     "proctor.toml:3: `group` is \"licence\", but there is no [group.licence]",
                     "Write [group.licence] with max = 1."},
-           BadGroup{kSuiteA + kLicence, "proctor.toml:3: no suite is in [group.licence]",
+           BadGroup{kSuiteA + kLicence, "proctor.toml:3: no suite and no case is in [group.licence]",
                     "Write group = \"licence\" in a suite or an [[override]]."},
            BadGroup{"[group.licence]\n", "proctor.toml:1: [group.licence] needs the key `max`",
                     "Write how many of its cases may run at once: max = 1."},

@@ -48,7 +48,7 @@ class KeyReader {
   void read(const NumberValue& number) {
     std::optional<int> value;
     if (number.if_flag)
-      reader_.tell(
+      reader_.declare(
           key_,
           fmt::format(
               R"({{"anyOf": [{{"type": "boolean"}}, {{"type": "integer", "minimum": {}, "maximum": {}}}]}})",
@@ -74,7 +74,7 @@ class KeyReader {
       reader_.read_choice(key_, value, text.choices);
     } else {
       const std::string pattern = text.form.empty() ? "." : text.form;
-      reader_.tell(key_, nlohmann::json({{"type", "string"}, {"pattern", pattern}}).dump());
+      reader_.declare(key_, nlohmann::json({{"type", "string"}, {"pattern", pattern}}).dump());
       reader_.read(key_, value);
     }
     if (!value) return;
@@ -161,7 +161,7 @@ class FileReader {
     check_min_version();
     if (error_) return error_;
     TableReader top = reader_of(root_, "the top level", config_keys(""));
-    top.tell("min_version", R"({"type": "string", "pattern": "^[0-9]"})");
+    top.declare("min_version", R"({"type": "string", "pattern": "^[0-9]"})");
     if (const toml::table* run = top.table("run")) read_run(*run, "[run]", config_.run);
     if (file_.run_alone) {
       if (const toml::table* profiles = top.table("profile")) read_runs_of_profiles(*profiles);

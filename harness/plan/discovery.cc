@@ -69,7 +69,7 @@ struct Refusal {
 // Returns the last lines of output. A program can print the reason on either stream, unless stdout is its list.
 std::string last_words(const Suite& suite, const ListOutput& out) {
   const Kind::Traits& traits = suite.kind->traits();
-  const bool lists_elsewhere = traits.voice == Voice::kEvents || !traits.list_file.empty();
+  const bool lists_elsewhere = traits.reporting_mode == ReportingMode::kEvents || !traits.list_file.empty();
   const std::string errors = last_lines(out.stderr_tail);
   const std::string output = lists_elsewhere || errors.empty() ? last_lines(out.stdout_text) : "";
   if (errors.empty() || output.empty()) return errors + output;

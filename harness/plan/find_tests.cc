@@ -115,7 +115,7 @@ class Search {
       std::error_code unknown;
       const std::string name = entry.path().filename().string();
       const auto type = entry.symlink_status(unknown).type();
-      if (type == fs::file_type::regular) look_at_file(directory, name);
+      if (type == fs::file_type::regular) examine_file(directory, name);
       if (type == fs::file_type::directory && !is_foreign(entry.path(), name)) enter(directory, name, depth);
     }
   }
@@ -148,7 +148,7 @@ class Search {
       found_.pytest.push_back({directory, below(directory, config), {}});
   }
 
-  void look_at_file(const std::string& directory, const std::string& name) {
+  void examine_file(const std::string& directory, const std::string& name) {
     const std::string path = below(directory, name);
     if (is_pytest_file(name)) test_files_.push_back(path);
     if (is_library(name) || ::access(at(path).c_str(), X_OK) != 0) return;

@@ -20,7 +20,7 @@ using testing_support::listener_gtest;
 using testing_support::run_listing;
 using testing_support::ScratchDirectory;
 
-struct Told {
+struct Reported {
   std::vector<std::string> failures;  // messages, without GoogleTest's own words
   std::string skipped;
   std::string result;
@@ -47,8 +47,8 @@ class GtestListenerTest : public testing::Test {
     return events;
   }
   // What it said of each case, after a look at the order: start, what happened, end, and then the next one.
-  std::map<std::string, Told> told(const std::string& filter, const std::string& surroundings = "") {
-    std::map<std::string, Told> cases;
+  std::map<std::string, Reported> reported(const std::string& filter, const std::string& surroundings = "") {
+    std::map<std::string, Reported> cases;
     std::string open;
     for (const auto& event : events(filter, surroundings)) {
       const auto type = event.value("event", "");
@@ -56,7 +56,7 @@ class GtestListenerTest : public testing::Test {
       const auto name = event.value("case", "");
       if (type == "start") {
         EXPECT_EQ(open, "") << "has not ended when " << name << " began";
-        EXPECT_TRUE(cases.emplace(name, Told()).second) << name << " began twice";
+        EXPECT_TRUE(cases.emplace(name, Reported()).second) << name << " began twice";
         EXPECT_GT(event.value("t_ns", std::int64_t(0)), 0);
         open = name;
       }
@@ -93,13 +93,13 @@ TEST_F(GtestListenerTest, IsSilentWithoutADescriptor) {
 }
 
 TEST_F(GtestListenerTest, ReportsResultOfEachCase) {
-  const auto cases = told("Plain.Passes:Plain.Skips:Plain.FailsTwice:Of/*");
+  const auto cases = reported("Plain.Passes:Plain.Skips:Plain.FailsTwice:Of/*");
   ASSERT_EQ(cases.size(), 5u);
   EXPECT_EQ(cases.at("Plain.Passes").result, "pass");
   EXPECT_EQ(cases.at("Of/Named.Holds/1").result, "pass");
   EXPECT_EQ(cases.at("Plain.Skips").result, "skip");
   EXPECT_EQ(cases.at("Plain.Skips").skipped, "no \"card\"");
-  const Told& failed = cases.at("Plain.FailsTwice");
+  const Reported& failed = cases.at("Plain.FailsTwice");
   EXPECT_EQ(failed.result, "fail");
   EXPECT_THAT(failed.failures, ElementsAre(HasSubstr("first"), HasSubstr("second")));
 }
@@ -117,7 +117,7 @@ TEST_F(GtestListenerTest, FailureHasFileAndLine) {
 
 // Any byte arrives readable, and none makes a line that is no JSON.
 TEST_F(GtestListenerTest, AnyBytesAreEscaped) {
-  const auto cases = told("Plain.SaysAnyBytes");
+  const auto cases = reported("Plain.SaysAnyBytes");
   const auto& failures = cases.at("Plain.SaysAnyBytes").failures;
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_THAT(failures[0], HasSubstr("quote\" back\\ tab\t nul"));
@@ -126,22 +126,22 @@ TEST_F(GtestListenerTest, AnyBytesAreEscaped) {
 }
 
 TEST_F(GtestListenerTest, LimitsMessageLengthAndCount) {
-  const auto cases = told("Plain.SaysMuch:Plain.FailsOften");
+  const auto cases = reported("Plain.SaysMuch:Plain.FailsOften");
   EXPECT_GT(cases.at("Plain.SaysMuch").failures.at(0).size(), 1000u);
   EXPECT_EQ(cases.at("Plain.FailsOften").failures.size(), 1000u);
   EXPECT_EQ(cases.at("Plain.FailsOften").result, "fail");
 }
 
 TEST_F(GtestListenerTest, OnlyOriginalProcessWritesEvents) {
-  const auto cases = told("Death.*");
+  const auto cases = reported("Death.*");
   ASSERT_EQ(cases.size(), 4u);
   for (const auto& [name, said] : cases) EXPECT_EQ(said.result, "pass") << name;
-  EXPECT_THAT(told("Plain.FailsInAThread").at("Plain.FailsInAThread").failures,
+  EXPECT_THAT(reported("Plain.FailsInAThread").at("Plain.FailsInAThread").failures,
               ElementsAre(HasSubstr("in a thread")));
 }
 
 TEST_F(GtestListenerTest, SetupAndTeardownFailuresBelongToTests) {
-  const auto cases = told("SetUpFails.*:TearDownFails.*:Zuletzt.*");
+  const auto cases = reported("SetUpFails.*:TearDownFails.*:Zuletzt.*");
   for (const char* name : {"SetUpFails.One", "SetUpFails.Two"}) {
     EXPECT_EQ(cases.at(name).result, "fail");
     EXPECT_THAT(cases.at(name).failures, ElementsAre(HasSubstr("no set-up")));
@@ -155,21 +155,21 @@ TEST_F(GtestListenerTest, SetupAndTeardownFailuresBelongToTests) {
 TEST_F(GtestListenerTest, EnvironmentFailuresBelongToCases) {
   const std::string both = "Plain.Passes:Zuletzt.Passes";
   for (const char* how : {"fatal", "nonfatal"}) {
-    const auto cases = told(both, how);
+    const auto cases = reported(both, how);
     ASSERT_EQ(cases.size(), 2u) << how;
     for (const auto& [name, said] : cases) {
       EXPECT_EQ(said.result, "fail") << how << ' ' << name;
       EXPECT_THAT(said.failures, ElementsAre(HasSubstr("surroundings"))) << how << ' ' << name;
     }
   }
-  const auto torn_down = told(both, "teardown");
+  const auto torn_down = reported(both, "teardown");
   EXPECT_EQ(torn_down.at("Plain.Passes").result, "pass");
   EXPECT_EQ(torn_down.at("Zuletzt.Passes").result, "fail") << "the last case answers for the end";
-  for (const auto& [name, said] : told(both, "skip")) {
+  for (const auto& [name, said] : reported(both, "skip")) {
     EXPECT_EQ(said.result, "skip") << name;
     EXPECT_EQ(said.skipped, "nothing can run here");
   }
-  EXPECT_EQ(told(both, "skip").size(), 2u);
+  EXPECT_EQ(reported(both, "skip").size(), 2u);
 }
 
 }  // namespace

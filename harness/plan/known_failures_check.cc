@@ -32,15 +32,15 @@ class EntryCheck {
              std::vector<KnownFailureFinding>& findings)
       : entry_(entry), check_(check), findings_(findings), today_(day_of(check.at)) {}
 
-  void look() {
-    look_at_days();
+  void check() {
+    examine_days();
     if (trimmed(entry_.owner).empty()) say("no_owner", "has no owner; write owner = \"NAME\"");
     if (trimmed(entry_.issue).empty()) say("no_issue", "has no issue; write issue = \"https://...\"");
-    look_at_patterns();
-    if (check_.planned) look_at_plan();
+    examine_patterns();
+    if (check_.planned) examine_plan();
     if (entry_.predicted) return;  // no machine of the project may ever hit it, and a pass is a result
-    if (check_.remembered) look_at_hits();
-    look_at_passes();
+    if (check_.remembered) examine_hits();
+    examine_passes();
   }
 
  private:
@@ -51,11 +51,11 @@ class EntryCheck {
                          .text = fmt::format("known failure {} {}", entry_.cases_text(), what)});
   }
 
-  void look_at_days();
-  void look_at_patterns();
-  void look_at_plan();
-  void look_at_hits();
-  void look_at_passes();
+  void examine_days();
+  void examine_patterns();
+  void examine_plan();
+  void examine_hits();
+  void examine_passes();
   bool is_of(const std::string& id, const std::string& backend) const {
     return (entry_.backend.empty() || entry_.backend == backend) && entry_.names(id);
   }
@@ -72,7 +72,7 @@ class EntryCheck {
   Day today_;
 };
 
-void EntryCheck::look_at_days() {
+void EntryCheck::examine_days() {
   if (today_ > entry_.expires) {
     const int past = days_between(entry_.expires, today_);
     say("expired", fmt::format("expired on {}, {} ago", day_text(entry_.expires), count_text(past, "day")));
@@ -92,7 +92,7 @@ void EntryCheck::look_at_days() {
 }
 
 // A suite is not a known failure: what is added to it later would be one from its first day on.
-void EntryCheck::look_at_patterns() {
+void EntryCheck::examine_patterns() {
   for (const std::string& glob : entry_.cases) {
     if (covers_any_name(glob))
       return say("whole_suite", fmt::format("would cover a whole suite by `{}`; name its cases", glob));
@@ -131,7 +131,7 @@ std::string EntryCheck::why_unused() const {
   return found.empty() ? found : "; did you mean `" + found + "`?";
 }
 
-void EntryCheck::look_at_plan() {
+void EntryCheck::examine_plan() {
   const auto matching = static_cast<std::size_t>(std::ranges::count_if(
       *check_.planned, [&](const PlannedId& test) { return is_of(test.id, test.backend); }));
   if (matching == 0) say("unused", "matches no planned case" + why_unused());
@@ -142,7 +142,7 @@ void EntryCheck::look_at_plan() {
 }
 
 // An entry that was added a week ago has had no time to be hit.
-void EntryCheck::look_at_hits() {
+void EntryCheck::examine_hits() {
   const auto since = check_.at - std::chrono::days(kDaysWithoutHit);
   if (entry_.added && std::chrono::sys_days(*entry_.added) > since) return;
   const bool hit = std::ranges::any_of(*check_.remembered, [&](const PastEnd& end) {
@@ -154,7 +154,7 @@ void EntryCheck::look_at_hits() {
 }
 
 // What failed last month and passes today is not known any more; of each case the newest end counts.
-void EntryCheck::look_at_passes() {
+void EntryCheck::examine_passes() {
   std::map<std::pair<std::string, std::string>, const PastEnd*> newest;
   const auto add = [&](const PastEnd& end) {
     if (!is_of(end)) return;
@@ -198,7 +198,7 @@ std::vector<KnownFailureFinding> check_known_failures(const KnownFailures& list,
   std::vector<KnownFailureFinding> findings;
   const auto& entries = list.entries();
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    EntryCheck(entries[i], check, findings).look();
+    EntryCheck(entries[i], check, findings).check();
     if (!check.max || i != static_cast<std::size_t>(std::max(*check.max, 0))) continue;
     findings.push_back({.code = "over_cap",
                         .place = entries[i].origin,

@@ -45,7 +45,7 @@ bool wears_suite_name(const Config& config, const SuiteConfig& suite) {
   });
 }
 
-void tell_repeated_apart(std::vector<Case>& cases) {
+void report_repeated_apart(std::vector<Case>& cases) {
   std::map<std::pair<std::string, std::string>, int> uses;
   for (const Case& test : cases) ++uses[{test.classname, test.name}];
   for (Case& test : cases) {
@@ -272,8 +272,9 @@ std::vector<Warning> clock_warnings(const Plan& plan) {
   std::vector<Warning> warnings;
   for (const Suite& suite : plan.suites) {
     const bool shares = suite.process != "case";
-    const Voice voice = shares ? suite.kind->voice_of_several(suite) : suite.kind->voice(suite);
-    if (tells_begin_and_end(voice) || (!suite.policy.startup && !suite.policy.shutdown)) continue;
+    const ReportingMode reporting_mode =
+        shares ? suite.kind->reporting_mode_of_several(suite) : suite.kind->reporting_mode(suite);
+    if (report_begin_and_end(reporting_mode) || (!suite.policy.startup && !suite.policy.shutdown)) continue;
     warnings.push_back({WarningCode::kTimeLimitUnused,
                         fmt::format("suite `{}`: `startup` and `shutdown` have no effect: a suite of kind {} "
                                     "does not report when a case begins and ends",
@@ -285,7 +286,7 @@ std::vector<Warning> clock_warnings(const Plan& plan) {
 }  // namespace
 
 void name_for_junit(const Config& config, const SuiteConfig& suite, std::vector<Case>& cases) {
-  tell_repeated_apart(cases);
+  report_repeated_apart(cases);
   if (!suite.suite.kind->traits().classnames || !wears_suite_name(config, suite)) return;
   for (Case& test : cases) {
     if (test.classname != suite.suite.name) test.classname = suite.suite.name + "." + test.classname;

@@ -212,13 +212,13 @@ TEST_F(PlannerTest, CallerPytestFiltersBecomePartOfPlan) {
 
 TEST_F(PlannerTest, GtestSuiteRunsInOneProcess) {
   const std::string toml = "[suite.unit]\nprocess = \"suite\"\ncommand = [\"";
-  const Result<PlanOutcome> told = plan(toml + testing_support::listener_gtest() + "\"]\n");
-  ASSERT_TRUE(told) << told.error().what;
-  EXPECT_TRUE(told->plan.suites[0].listener);
-  EXPECT_GT(told->plan.cases.size(), 10u);
-  EXPECT_EQ(told->plan.cases[0].group, "*");
-  EXPECT_EQ(told->plan.suites[0].env.at("GTEST_TOTAL_SHARDS"), "1");
-  EXPECT_TRUE(told->warnings.empty());
+  const Result<PlanOutcome> reported = plan(toml + testing_support::listener_gtest() + "\"]\n");
+  ASSERT_TRUE(reported) << reported.error().what;
+  EXPECT_TRUE(reported->plan.suites[0].listener);
+  EXPECT_GT(reported->plan.cases.size(), 10u);
+  EXPECT_EQ(reported->plan.cases[0].group, "*");
+  EXPECT_EQ(reported->plan.suites[0].env.at("GTEST_TOTAL_SHARDS"), "1");
+  EXPECT_TRUE(reported->warnings.empty());
 
   const Result<PlanOutcome> untold = plan(toml + testing_support::sample_gtest() + "\"]\n");
   ASSERT_TRUE(untold) << untold.error().what;

@@ -64,7 +64,7 @@ TEST(SelectCases, CaseOptionsAreLiteralIds) {
 }
 
 // The first of them stands for a suite that could not be listed.
-std::vector<std::string> selected_beside_unlisted(const SelectionOptions& options) {
+std::vector<std::string> selected_with_unlisted(const SelectionOptions& options) {
   auto cases = cases_with({"broken", "memory.xpu/Copy.Peer", "attention/Moe.Big"});
   cases.front().unlisted = "failed to list";
   const Result<std::vector<Case>> left = select_cases(std::move(cases), options);
@@ -75,20 +75,20 @@ std::vector<std::string> selected_beside_unlisted(const SelectionOptions& option
 }
 
 TEST(SelectCases, KeepsUnlistedSuiteThatMayMatch) {
-  EXPECT_THAT(selected_beside_unlisted(options({"Moe.Big"})), ElementsAre("broken", "attention/Moe.Big"));
-  EXPECT_THAT(selected_beside_unlisted(options({"bro*/x"})), ElementsAre("broken"));
-  EXPECT_THAT(selected_beside_unlisted(options({"attention/*"})), ElementsAre("attention/Moe.Big"));
-  EXPECT_THAT(selected_beside_unlisted(options({}, {"broken/Any.Case"})), ElementsAre("broken"));
-  EXPECT_THAT(selected_beside_unlisted(options({}, {"broken"})), ElementsAre("broken"));
-  EXPECT_THAT(selected_beside_unlisted(options({}, {"attention/Moe.Big"})), ElementsAre("attention/Moe.Big"));
-  EXPECT_THAT(selected_beside_unlisted(options({}, {}, {"broken/One*", "memory*"})),
+  EXPECT_THAT(selected_with_unlisted(options({"Moe.Big"})), ElementsAre("broken", "attention/Moe.Big"));
+  EXPECT_THAT(selected_with_unlisted(options({"bro*/x"})), ElementsAre("broken"));
+  EXPECT_THAT(selected_with_unlisted(options({"attention/*"})), ElementsAre("attention/Moe.Big"));
+  EXPECT_THAT(selected_with_unlisted(options({}, {"broken/Any.Case"})), ElementsAre("broken"));
+  EXPECT_THAT(selected_with_unlisted(options({}, {"broken"})), ElementsAre("broken"));
+  EXPECT_THAT(selected_with_unlisted(options({}, {"attention/Moe.Big"})), ElementsAre("attention/Moe.Big"));
+  EXPECT_THAT(selected_with_unlisted(options({}, {}, {"broken/One*", "memory*"})),
               ElementsAre("broken", "attention/Moe.Big"))
       << "some of it may be left";
-  EXPECT_THAT(selected_beside_unlisted(options({}, {}, {"broken/*", "memory*"})),
+  EXPECT_THAT(selected_with_unlisted(options({}, {}, {"broken/*", "memory*"})),
               ElementsAre("attention/Moe.Big"));
   SelectionOptions tagged;
   tagged.tags = {"slow"};
-  EXPECT_THAT(selected_beside_unlisted(tagged), ElementsAre("broken"));
+  EXPECT_THAT(selected_with_unlisted(tagged), ElementsAre("broken"));
 }
 
 TEST(SelectCases, SuiteNameSelectsAllCases) {

@@ -48,7 +48,7 @@ void read_backend(const char* key, SuiteTable& table) {
 }
 
 void read_process(const char* key, SuiteTable& table) {
-  table.reader.tell(key, fmt::format(R"({{"type": "string", "pattern": "{}"}})", process_form()));
+  table.reader.declare(key, fmt::format(R"({{"type": "string", "pattern": "{}"}})", process_form()));
   std::optional<std::string> text;
   table.reader.read(key, text);
   if (!text) return;
@@ -59,7 +59,7 @@ void read_process(const char* key, SuiteTable& table) {
 }
 
 void read_command(const char* key, SuiteTable& table) {
-  table.reader.tell(key, R"({"type": "array", "items": {"type": "string"}, "minItems": 1})");
+  table.reader.declare(key, R"({"type": "array", "items": {"type": "string"}, "minItems": 1})");
   std::optional<std::vector<std::string>> command;
   table.reader.read(key, command);
   if (!command) return;
@@ -85,9 +85,9 @@ void read_directory(const char* key, SuiteTable& table) {
 void read_devices(const char* key, SuiteTable& table) {
   TableReader& reader = table.reader;
   Suite& suite = table.config.suite;
-  reader.tell(key, fmt::format(R"({{"anyOf": [{{"type": "integer", "minimum": 0, "maximum": {}}}, )"
-                               R"({{"type": "string", "pattern": "^{}."}}]}})",
-                               kMaxDevices, kMarkerPrefix));
+  reader.declare(key, fmt::format(R"({{"anyOf": [{{"type": "integer", "minimum": 0, "maximum": {}}}, )"
+                                  R"({{"type": "string", "pattern": "^{}."}}]}})",
+                                  kMaxDevices, kMarkerPrefix));
   const toml::node* node = reader.node(key);
   if (node == nullptr) return;
   if (const auto* text = node->as_string()) {
@@ -114,7 +114,7 @@ void read_classname(const char* key, SuiteTable& table) {
 }
 
 void read_memory_cap(const char* key, SuiteTable& table) {
-  table.reader.tell(key, R"({"type": "string", "pattern": "^[0-9]+([.][0-9]+)?[KMGT](iB)?$"})");
+  table.reader.declare(key, R"({"type": "string", "pattern": "^[0-9]+([.][0-9]+)?[KMGT](iB)?$"})");
   std::optional<std::string> text;
   table.reader.read(key, text);
   if (!text) return;
@@ -400,7 +400,7 @@ void read_suite_settings(SuiteTable& table) {
 }
 
 void read_env(TableReader& reader, std::map<std::string, std::string>& env) {
-  reader.tell("env", env_form());
+  reader.declare("env", env_form());
   std::map<std::string, std::string> read;
   reader.read("env", read);
   for (auto& [name, value] : read) {

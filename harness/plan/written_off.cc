@@ -20,7 +20,7 @@ constexpr const char* kNeededOfSkip =
 
 // A text of which something can be seen.
 void read_words(TableReader& reader, const char* key, std::string& out) {
-  reader.tell(key, R"({"type": "string", "pattern": "[^ \\t\\n\\v\\f\\r]"})");
+  reader.declare(key, R"({"type": "string", "pattern": "[^ \\t\\n\\v\\f\\r]"})");
   reader.read(key, out);
   out = std::string(trimmed(out));
   if (reader.wanted(key) != nullptr && out.empty())
@@ -78,10 +78,10 @@ std::vector<Warning> write_off(const std::vector<WrittenOff>& entries, Day today
 
 std::vector<Warning> take_back_expired(Day today, std::vector<Case>& cases) {
   std::vector<Warning> warnings;
-  std::set<std::string> told;
+  std::set<std::string> reported;
   for (Case& test : cases) {
     if (test.config_skip == nullptr || test.config_skip->holds_on(today)) continue;
-    if (told.insert(test.config_skip->origin).second) warnings.push_back(expiry_of(*test.config_skip));
+    if (reported.insert(test.config_skip->origin).second) warnings.push_back(expiry_of(*test.config_skip));
     test.config_skip.reset();
   }
   return warnings;
@@ -89,9 +89,9 @@ std::vector<Warning> take_back_expired(Day today, std::vector<Case>& cases) {
 
 std::vector<NarrowingOption> narrowing_of_skips(const std::vector<Case>& cases) {
   std::vector<NarrowingOption> options;
-  std::set<std::string> told;
+  std::set<std::string> reported;
   for (const Case& test : cases) {
-    if (test.config_skip == nullptr || !told.insert(test.config_skip->origin).second) continue;
+    if (test.config_skip == nullptr || !reported.insert(test.config_skip->origin).second) continue;
     options.push_back({"[[skip]]", test.config_skip->cases, std::string(kCoveredByRule)});
   }
   return options;

@@ -43,7 +43,7 @@ PassThrough::PassThrough(boost::asio::io_context& io, int fd, bool break_command
 bool PassThrough::is_full() const { return pending_.size() >= kFull; }
 
 void PassThrough::write(std::string_view bytes) {
-  if (gone_ || !lost_.empty()) return;
+  if (ended_ || !lost_.empty()) return;
   if (guard_) {
     pending_ += guard_->pass(bytes);
   } else {
@@ -85,8 +85,8 @@ void PassThrough::flush() {
 }
 
 void PassThrough::fail(int err) {
-  gone_ = err == EPIPE;
-  if (!gone_) lost_ = std::strerror(err);
+  ended_ = err == EPIPE;
+  if (!ended_) lost_ = std::strerror(err);
   pending_.clear();
 }
 
@@ -194,14 +194,14 @@ void CaseOutput::read_and_go_on(Descriptor& descriptor, Source source) {
   const ssize_t got = read_once(descriptor, source);
   PassThrough* reader = reader_of(source);
   const bool retry = got < 0 && (errno == EAGAIN || errno == EINTR);
-  if ((got <= 0 && !retry) || (reader && reader->is_gone())) return close_one(descriptor);
+  if ((got <= 0 && !retry) || (reader && reader->is_missing())) return close_one(descriptor);
   if (!reader || !reader->is_full()) return watch_one(descriptor, source);
   ++paused_;
   reader->on_empty([self = shared_from_this(), &descriptor, source, reader] {
     --self->paused_;
     self->forgive_silence();
     if (!descriptor.is_open()) return;
-    if (reader->is_gone()) return self->close_one(descriptor);
+    if (reader->is_missing()) return self->close_one(descriptor);
     self->watch_one(descriptor, source);
   });
 }

@@ -36,7 +36,7 @@ class PassThrough : public std::enable_shared_from_this<PassThrough> {
   bool is_full() const;
   bool is_empty() const { return pending_.empty(); }
   // Whether the reader closed its end. No bytes are kept then.
-  bool is_gone() const { return gone_; }
+  bool is_missing() const { return ended_; }
   // Why bytes were lost ("No space left on device"), or "". A closed reader is not a loss.
   const std::string& lost() const { return lost_; }
   std::size_t broken_commands() const { return guard_ ? guard_->broken() : 0; }
@@ -53,7 +53,7 @@ class PassThrough : public std::enable_shared_from_this<PassThrough> {
 
   int fd_;
   bool regular_file_;
-  bool gone_ = false;
+  bool ended_ = false;
   bool waiting_ = false;
   std::string lost_;
   std::optional<WorkflowCommandGuard> guard_;

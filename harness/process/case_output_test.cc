@@ -73,7 +73,7 @@ TEST_F(PassThroughTest, ClosedReaderIsNotReportedAsLoss) {
   const auto pass = std::make_shared<PassThrough>(io_, writer_.get());
   reader_ = UniqueFd();
   pass->write("x");
-  EXPECT_TRUE(pass->is_gone());
+  EXPECT_TRUE(pass->is_missing());
   EXPECT_TRUE(pass->is_empty());
   EXPECT_EQ(pass->lost(), "");
 }
@@ -84,7 +84,7 @@ TEST_F(PassThroughTest, ReportsFullDisk) {
   const auto pass = std::make_shared<PassThrough>(io_, full.get());
   pass->write("x");
   EXPECT_EQ(pass->lost(), "No space left on device");
-  EXPECT_FALSE(pass->is_gone());
+  EXPECT_FALSE(pass->is_missing());
 }
 
 TEST_F(PassThroughTest, ReportsAbandonedOutputAsLost) {

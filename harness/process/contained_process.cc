@@ -34,7 +34,7 @@ using boost::system::error_code;
 constexpr Milliseconds kReapPoll{
     1};  // between a guard's end and its reaping, which is mostly the same moment
 // Between two looks at a guard that is silent, or has ended and is not there for reaping. It is lost for a fact only.
-constexpr Milliseconds kLookAtGuard{1'000};
+constexpr Milliseconds kPollGuard{1'000};
 // Most leaders leave nothing: only of what is left after this is its use of processors measured.
 constexpr Milliseconds kQuickDrain{20};
 constexpr int kQuickSweeps = 200;  // a millisecond apart; those after them:
@@ -136,7 +136,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   }
 
   int leader_pid() const override {
-    return guard_gone_ || leader_status_ ? 0 : find_leader(guard_pid_, guard_children_.get());
+    return guard_exited_ || leader_status_ ? 0 : find_leader(guard_pid_, guard_children_.get());
   }
 
  private:
@@ -173,7 +173,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
 
   void adopt(GuardProcess guard) {
     guard_pid_ = guard.process.pid;
-    guard_gone_ = false;
+    guard_exited_ = false;
     guard_children_ = UniqueFd(guard::open_children(guard_pid_));
     leaf_ = std::move(guard.leaf);
     watched_ = guard.watched;
@@ -287,7 +287,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
 
   void kill_everything() {
     if (phase_ == Phase::kDraining) awaits_report_of_kill();  // the guard kills by the same file
-    if (guard_gone_) return finish();
+    if (guard_exited_) return finish();
     restore_limits(recipe_);
     end_.termination.leaked_processes = find_leaked_processes(
         recipe_.reader, guard_pid_, leader_status_ ? 0 : leader_pid(), guard_children_.get());
@@ -309,7 +309,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     step_timer_.async_wait([self = shared_from_this()](error_code ec) {
       if (ec || self->phase_ != Phase::kKilling) return;
       Milliseconds left = self->fair_->left_of(self->spec_.reap);
-      if (self->patience_ && !self->patience_->is_over(self->spec_.reap)) left = std::max(left, kLookAtGuard);
+      if (self->patience_ && !self->patience_->is_over(self->spec_.reap)) left = std::max(left, kPollGuard);
       if (left > Milliseconds(0)) return self->await_killed(left);
       self->give_up_killing();
     });
@@ -318,15 +318,16 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   void give_up_killing() {
     end_.termination.unkillable = true;
     recipe_.unfinished = true;
-    if (sweep_ && !sweep_->doubt().empty()) end_.termination.guard_lost += ", and " + sweep_->doubt();
-    if (!guard_gone_) add_leaked(find_leaked_processes(recipe_.reader, guard_pid_, 0, guard_children_.get()));
+    if (sweep_ && !sweep_->suspicion().empty()) end_.termination.guard_lost += ", and " + sweep_->suspicion();
+    if (!guard_exited_)
+      add_leaked(find_leaked_processes(recipe_.reader, guard_pid_, 0, guard_children_.get()));
     finish();
   }
 
   // ---- orders to the guard ----
 
   void order(guard::CommandType type, int value) {
-    if (guard_gone_) return;
+    if (guard_exited_) return;
     ::kill(guard_pid_, SIGCONT);  // a test of the same user may have stopped it
     const guard::Command command{type, value};
     if (control_.is_open()) (void)::send(control_.native_handle(), &command, sizeof(command), MSG_NOSIGNAL);
@@ -353,16 +354,16 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   }
 
   void await_answer() {
-    answer_timer_.expires_after(kLookAtGuard);
+    answer_timer_.expires_after(kPollGuard);
     answer_timer_.async_wait([self = shared_from_this()](error_code ec) {
-      if (!ec && self->phase_ < Phase::kPassingOn) self->look_for_answer();
+      if (!ec && self->phase_ < Phase::kPassingOn) self->find_answer();
     });
   }
 
   // A guard that is silent waits for a processor, unless somebody holds it.
-  void look_for_answer() {
+  void find_answer() {
     read_reports();  // the answer may have come while this process was busy
-    if (guard_gone_ || unanswered_ == 0) return;
+    if (guard_exited_ || unanswered_ == 0) return;
     const std::string why = why_lost();
     if (why.empty()) return await_answer();
     miss_answer(why);
@@ -371,7 +372,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   std::string why_lost() {
     if (std::string held = held_by(guard_pid_); !held.empty()) return held;
     if (!patience_) patience_.emplace();
-    patience_->look(guard_pid_);
+    patience_->sample(guard_pid_);
     return patience_->is_over(spec_.reap) ? "it did nothing for " + format_duration(spec_.reap) : "";
   }
 
@@ -425,9 +426,9 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   }
 
   void sweep() {
-    const bool clean = sweep_->round(guard_gone_);
-    if (!guard_gone_) reap_guard();
-    if (clean && guard_gone_) return end_sweep();
+    const bool clean = sweep_->round(guard_exited_);
+    if (!guard_exited_) reap_guard();
+    if (clean && guard_exited_) return end_sweep();
     sweep_timer_.expires_after(++sweeps_ < kQuickSweeps ? kReapPoll : kSlowSweep);
     sweep_timer_.async_wait([self = shared_from_this()](error_code ec) {
       if (!ec && self->phase_ == Phase::kKilling) self->sweep();
@@ -509,13 +510,13 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
 
   // It has ended. Who is traced can only be reaped once the tracer has ended, too.
   void poll_guard(Clock::time_point looked) {
-    if (guard_gone_ || reap_guard()) return;
-    if (!sweep_ && Clock::now() - looked > kLookAtGuard) {
+    if (guard_exited_ || reap_guard()) return;
+    if (!sweep_ && Clock::now() - looked > kPollGuard) {
       looked = Clock::now();
       if (const std::string why = why_lost(); !why.empty()) {
         lose_guard("it ended and cannot be reaped: " + why);
         take_over();
-        if (guard_gone_) return;
+        if (guard_exited_) return;
       }
     }
     auto timer = std::make_shared<asio::steady_timer>(io_, kReapPoll);
@@ -529,13 +530,13 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     siginfo_t info{};
     const int got = waitid(P_PID, static_cast<id_t>(guard_pid_), &info, WEXITED | WNOHANG);
     if (got == 0 && info.si_pid == 0) return false;
-    guard_gone_ = true;
+    guard_exited_ = true;
     recipe_.guards.erase(guard_pid_);
     stop_waiting();
     read_reports();
     const bool word = got == 0 && info.si_code == CLD_EXITED && info.si_status == 0;
     if (!word) lose_guard(how_it_ended(got, info));
-    on_guard_gone(word);
+    on_guard_exit(word);
     return true;
   }
 
@@ -547,7 +548,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
 
   // Only with its word is the case over; and a leaf can be looked into. What a guard held that is dead comes to
   // the runner as the nearest subreaper; when it was PID 1, the kernel has ended all of it.
-  void on_guard_gone(bool word) {
+  void on_guard_exit(bool word) {
     if (spawn_failure_) return fail_to_start(*std::exchange(spawn_failure_, std::nullopt));
     if (!leader_status_ && end_.cause == EndCause::kExited) end_.cause = EndCause::kGuardLost;
     if (sweep_) return;  // it goes on until nothing is found
@@ -557,7 +558,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   }
 
   void check_done() {
-    if (!guard_gone_ || phase_ >= Phase::kPassingOn || end_.spawn_error) return;
+    if (!guard_exited_ || phase_ >= Phase::kPassingOn || end_.spawn_error) return;
     if (sweep_ && !swept_) return;
     if (waits_for_retry_ || phase_ == Phase::kLimitHook) return;
     if (phase_ == Phase::kDraining && awaits_report_of_kill()) return;
@@ -598,7 +599,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     });
   }
 
-  void tell_waits() {
+  void report_waits() {
     if (!limit_clock_) return;  // it never ran
     add_waits(end_.usage, (leaf_ ? gauge_.now() : gauge_.without_tree()) - before_,
               recipe_.frozen->total() - frozen_before_);
@@ -612,7 +613,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     output_->abandon_readers();
     output_->finish(end_);
     end_.usage = cgroup_usage(leaf_ ? leaf_->path() : "");
-    tell_waits();
+    report_waits();
     if (leader_status_) end_.usage = with_leader(end_.usage, leader_usage_.first, leader_usage_.second);
     close_all();
     if (has_terminal()) take_terminal_back();
@@ -638,7 +639,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   ProcessEnd end_;
 
   pid_t guard_pid_ = 0;
-  bool guard_gone_ = true;
+  bool guard_exited_ = true;
   UniqueFd guard_children_;  // opened before the case could take the right to open files from the runner
   std::optional<int> leader_status_;
   std::pair<std::int64_t, std::int64_t> leader_usage_;  // microseconds, KiB

@@ -153,7 +153,7 @@ void Containment::watch_frozen_time() { recipe_->frozen->watch(); }
 Milliseconds Containment::take_frozen() { return recipe_->frozen->take_notable(); }
 
 std::string Containment::why_no_pressure() const {
-  if (tells_pressure(run_cgroup_)) return "";
+  if (report_pressure(run_cgroup_)) return "";
   return run_cgroup_.empty() ? "the kernel has no /proc/PID/schedstat (CONFIG_SCHED_INFO)"
                              : "the kernel has no cpu.pressure in " + run_cgroup_ + " (CONFIG_PSI; psi=1)";
 }

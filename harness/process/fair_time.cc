@@ -10,7 +10,7 @@
 namespace proctor {
 namespace {
 
-constexpr Milliseconds kLongestLook{1'000};
+constexpr Milliseconds kLongestPoll{1'000};
 
 std::string read_of(pid_t pid, const char* name) {
   return read_file_or_empty("/proc/" + std::to_string(pid) + "/" + name);
@@ -44,9 +44,9 @@ Milliseconds FairTime::left_of(Milliseconds limit) const {
   return std::chrono::ceil<Milliseconds>(std::max(limit - counted, Microseconds(0)));
 }
 
-void Patience::look(pid_t pid) {
+void Patience::sample(pid_t pid) {
   const Clock::time_point now = Clock::now();
-  const Clock::duration real = std::clamp<Clock::duration>(now - last_, Clock::duration(0), kLongestLook);
+  const Clock::duration real = std::clamp<Clock::duration>(now - last_, Clock::duration(0), kLongestPoll);
   const Microseconds ran = ran_for(pid);
   const Microseconds more = pid == pid_ ? ran - ran_ : Microseconds(0);
   idle_ += pid == 0 || wants_processor(pid) ? std::min<Clock::duration>(real, more) : real;
@@ -58,7 +58,7 @@ void Patience::look(pid_t pid) {
 
 bool KillWait::is_over(const std::vector<pid_t>& left) {
   const Clock::time_point now = Clock::now();
-  const Clock::duration real = std::clamp<Clock::duration>(now - last_, Clock::duration(0), kLongestLook);
+  const Clock::duration real = std::clamp<Clock::duration>(now - last_, Clock::duration(0), kLongestPoll);
   last_ = now;
   real_ += real;
   const bool on_its_way = !left.empty() && std::all_of(left.begin(), left.end(), wants_processor);

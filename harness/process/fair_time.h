@@ -37,7 +37,7 @@ class Patience {
  public:
   // Checks the process; 0: its pid is not known yet. Call it about once a second. A longer time between two
   // calls counts as one second.
-  void look(pid_t pid);
+  void sample(pid_t pid);
   // Whether it could run and did nothing for as long as `limit`.
   bool is_over(Milliseconds limit) const { return idle_ >= limit || real_ >= kMostPatience * limit; }
 

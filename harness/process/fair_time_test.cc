@@ -81,7 +81,7 @@ TEST(Patience, ExpiresForIdleProcess) {
   EXPECT_FALSE(patience.is_over(Milliseconds(20)));
   while (!patience.is_over(Milliseconds(20))) {
     pass_time(Milliseconds(5));
-    patience.look(idle.pid());
+    patience.sample(idle.pid());
   }
 }
 
@@ -89,7 +89,7 @@ TEST(Patience, CountsLongPauseAsOneSecond) {
   const Child idle;
   Patience patience;
   pass_time(Milliseconds(1'500));
-  patience.look(idle.pid());
+  patience.sample(idle.pid());
   EXPECT_FALSE(patience.is_over(Milliseconds(1'200))) << "nobody looked";
 }
 

@@ -88,7 +88,7 @@ Pressure PressureGauge::without_tree() const {
   return {.memory = some_total("/proc/pressure/memory"), .disk = some_total("/proc/pressure/io")};
 }
 
-bool tells_pressure(const std::string& leaf) {
+bool report_pressure(const std::string& leaf) {
   if (!leaf.empty()) return !read_file_or_empty(leaf + "/cpu.pressure").empty();
   return !read_file_or_empty("/proc/self/schedstat").empty();
 }

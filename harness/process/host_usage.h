@@ -52,7 +52,7 @@ class PressureGauge {
 };
 
 // Whether waits for a CPU can be measured here: by the pressure of `leaf`, or by schedstat.
-bool tells_pressure(const std::string& leaf);
+bool report_pressure(const std::string& leaf);
 
 // What the case waited for during one limit.
 struct Starvation {

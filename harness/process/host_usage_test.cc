@@ -36,7 +36,7 @@ TEST_F(PressureTest, ReadsPressureAndCpuOfCgroup) {
   EXPECT_EQ(now.used, Microseconds(12'000'000));
   EXPECT_EQ(now.memory, Microseconds(7));
   EXPECT_EQ(now.disk, Microseconds(8));
-  EXPECT_TRUE(tells_pressure(directory_));
+  EXPECT_TRUE(report_pressure(directory_));
 }
 
 // The waits of threads overlap, so their sum is not the time in which one thread could not run.
@@ -52,7 +52,7 @@ TEST_F(PressureTest, UsesLongestThreadWaitWithoutCgroup) {
 }
 
 TEST_F(PressureTest, ReadsThreadsOfProcessTree) {
-  if (!tells_pressure("")) GTEST_SKIP() << "the kernel has no schedstat";
+  if (!report_pressure("")) GTEST_SKIP() << "the kernel has no schedstat";
   const pid_t child = fork();
   if (child == 0) {
     for (;;) pause();
@@ -64,10 +64,10 @@ TEST_F(PressureTest, ReadsThreadsOfProcessTree) {
 }
 
 TEST_F(PressureTest, ReportsNothingWithoutPressureFiles) {
-  EXPECT_FALSE(tells_pressure(directory_));
+  EXPECT_FALSE(report_pressure(directory_));
   EXPECT_EQ(PressureGauge(directory_, 0).now().cpu, Microseconds(0));
   write("cpu.pressure", "");
-  EXPECT_FALSE(tells_pressure(directory_)) << "what cannot be read tells nothing either";
+  EXPECT_FALSE(report_pressure(directory_)) << "what cannot be read tells nothing either";
 }
 
 TEST_F(PressureTest, StarvationNeedsLongWaitAndLittleCpu) {

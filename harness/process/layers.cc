@@ -39,15 +39,15 @@ namespace {
 // of a failure.
 
 constexpr Milliseconds kProbeLimit{10'000};  // in which the guard could run
-constexpr int kLookMs = 1'000;
+constexpr int kPollMs = 1'000;
 constexpr int kProbeSweeps = 1000;
 constexpr long kLandlockWithSignals = 6;  // ABI version, Linux 6.12
 
 // The next report of the guard, or nullopt when its end is closed or its time is over.
 std::optional<guard::Report> next_report(pid_t pid, int control, Patience& patience) {
   pollfd poll_fd{control, POLLIN, 0};
-  while (poll(&poll_fd, 1, kLookMs) <= 0) {
-    patience.look(pid);
+  while (poll(&poll_fd, 1, kPollMs) <= 0) {
+    patience.sample(pid);
     if (patience.is_over(kProbeLimit)) return std::nullopt;
   }
   guard::Report report{};
@@ -59,11 +59,11 @@ std::optional<guard::Report> next_report(pid_t pid, int control, Patience& patie
 bool wait_gone(pid_t pid, int control, Patience& patience) {
   pollfd poll_fd{control, 0, 0};
   for (;;) {
-    const bool closed = poll(&poll_fd, 1, kLookMs) > 0;
+    const bool closed = poll(&poll_fd, 1, kPollMs) > 0;
     const pid_t got = waitpid(pid, nullptr, WNOHANG);
     if (got == pid) return true;
     if (got < 0 && errno != EINTR) return false;
-    patience.look(pid);
+    patience.sample(pid);
     if (patience.is_over(kProbeLimit)) return false;
     if (closed) (void)poll(nullptr, 0, 1);
   }
@@ -179,13 +179,13 @@ bool sysctl_is(const char* path, int value) {
   return static_cast<bool>(file >> got) && got == value;
 }
 
-std::string mend_cgroup() {
+std::string fix_hint_cgroup() {
   if (geteuid() == 0)
     return "give the container a writable cgroup2: --cgroupns=private with /sys/fs/cgroup mounted rw";
   return "start it in a delegated scope: systemd-run --user --scope -p Delegate=yes proctor ...";
 }
 
-std::string mend_pidns() {
+std::string fix_hint_pidns() {
   if (sysctl_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 1)) {
     return "allow user namespaces: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0";
   }
@@ -199,24 +199,28 @@ std::string mend_pidns() {
          "the seccomp.json of Proctor's images (docs/how-to/stacks.md)";
 }
 
-std::string mend_pids_controller() { return "delegate the pids controller to this cgroup"; }
-std::string mend_hidepid() { return "mount -o remount,hidepid=0 /proc, or gid= of a group of this user"; }
-std::string mend_masked_proc() { return "unmask /proc: docker run --security-opt systempaths=unconfined"; }
-std::string mend_set_uid() { return "set `host_pids = true` for a suite that needs sudo"; }
-std::string mend_signals() { return "use Linux 6.12 with Landlock, or a PID namespace"; }
-std::string mend_shared_pids() {
+std::string fix_hint_pids_controller() { return "delegate the pids controller to this cgroup"; }
+std::string fix_hint_hidepid() { return "mount -o remount,hidepid=0 /proc, or gid= of a group of this user"; }
+std::string fix_hint_masked_proc() {
+  return "unmask /proc: docker run --security-opt systempaths=unconfined";
+}
+std::string fix_hint_set_uid() { return "set `host_pids = true` for a suite that needs sudo"; }
+std::string fix_hint_signals() { return "use Linux 6.12 with Landlock, or a PID namespace"; }
+std::string fix_hint_shared_pids() {
   return "make /proc/sys/kernel/ns_last_pid writable (CONFIG_CHECKPOINT_RESTORE; docker run --security-opt "
          "systempaths=unconfined)";
 }
-std::string mend_shared_cgroups() { return "run with --containment cgroup+pidns, on Linux 5.12 or newer"; }
-std::string mend_root() { return "run as a user other than root, or with --containment pidns"; }
+std::string fix_hint_shared_cgroups() {
+  return "run with --containment cgroup+pidns, on Linux 5.12 or newer";
+}
+std::string fix_hint_root() { return "run as a user other than root, or with --containment pidns"; }
 
 // ---- what a layer does not guarantee ----
 
 struct Caveat {
   std::string_view lack;
   bool (*applies)(const Recipe&);
-  std::string (*mend)();
+  std::string (*fix_hint)();
 };
 
 bool always(const Recipe&) { return true; }
@@ -237,52 +241,53 @@ constexpr std::string_view kForkBomb =
     "no limit on the number of processes: a fork bomb takes the whole machine";
 
 constexpr Caveat kTracedGuard{"a test can trace its guard, because /proc is mounted with hidepid",
-                              is_dumpable, mend_hidepid};
+                              is_dumpable, fix_hint_hidepid};
 constexpr Caveat kHostProc{"/proc shows the host's pids: a test that opens /proc/<getpid()> misreads",
-                           has_host_proc, mend_masked_proc};
+                           has_host_proc, fix_hint_masked_proc};
 constexpr Caveat kUserNamespace{
     "tests run in a user namespace: files of other users appear to belong to user 65534, and set-uid "
     "programs "
     "gain no rights",
-    has_user_namespace, mend_set_uid};
+    has_user_namespace, fix_hint_set_uid};
 constexpr Caveat kOutlivesInLeaf{
     "a case survives if runner and guard are killed together, until `proctor finish` or the next run kills "
     "it",
-    always, mend_pidns};
+    always, fix_hint_pidns};
 constexpr Caveat kOutlives{
-    "a process that left by double fork survives a SIGKILL of runner and guard together", always, mend_pidns};
+    "a process that left by double fork survives a SIGKILL of runner and guard together", always,
+    fix_hint_pidns};
 constexpr Caveat kPidfd{
     "a test can signal the runner through a pidfd; kill() of -1 and of the runner is refused", has_filter,
-    mend_signals};
+    fix_hint_signals};
 constexpr Caveat kSignals{"a test can signal and limit the runner and all other processes of its user",
-                          has_no_scope, mend_signals};
+                          has_no_scope, fix_hint_signals};
 constexpr Caveat kRootInLeaf{
     "a root test can leave its cgroup without effect, and can make the guard report by ptrace "
     "that no process is left",
-    is_root_without_landlock, mend_root};
+    is_root_without_landlock, fix_hint_root};
 constexpr Caveat kRoot{"a root test can make the guard report by ptrace that no process is left",
-                       is_root_without_landlock, mend_root};
+                       is_root_without_landlock, fix_hint_root};
 constexpr Caveat kSetUid{
     "a set-uid program that becomes root cannot be killed: it is reported, and it survives",
-    is_user_without_scope, mend_pidns};
+    is_user_without_scope, fix_hint_pidns};
 constexpr Caveat kSharedPids{
     "every case has the pid 2: tests that name files or ports by their pid disturb each other", shares_pids,
-    mend_shared_pids};
+    fix_hint_shared_pids};
 constexpr Caveat kSharedCgroups{
     "a test that may write to the cgroup of the run can kill, freeze and limit the other cases",
-    shares_cgroups, mend_shared_cgroups};
-constexpr Caveat kNoPidsController{kForkBomb, has_no_pids_limit, mend_pids_controller};
-constexpr Caveat kNoPidsLimit{kForkBomb, always, mend_cgroup};
+    shares_cgroups, fix_hint_shared_cgroups};
+constexpr Caveat kNoPidsController{kForkBomb, has_no_pids_limit, fix_hint_pids_controller};
+constexpr Caveat kNoPidsLimit{kForkBomb, always, fix_hint_cgroup};
 constexpr Caveat kForkRace{"killing a process that forks all the time is a race without a proven end", always,
-                           mend_pidns};
+                           fix_hint_pidns};
 
 // ---- the layers ----
 
 struct LayerRow {
   Layer layer;
-  std::string (*try_recipe)(Recipe&);      // "": it works
-  std::array<std::string (*)(), 2> mends;  // where it does not work
-  std::array<const Caveat*, 7> caveats;    // where it works, in the order in which they are told
+  std::string (*try_recipe)(Recipe&);          // "": it works
+  std::array<std::string (*)(), 2> fix_hints;  // where it does not work
+  std::array<const Caveat*, 7> caveats;        // where it works, in the order in which they are told
 };
 
 //   cgroup     A leaf of cgroup v2, ended by cgroup.kill. A process can leave it only by writing to another
@@ -298,16 +303,16 @@ struct LayerRow {
 constexpr std::array<LayerRow, kLayers.size()> kRows{{
     {Layer::kCgroupPidns,
      try_pid_namespaces,
-     {mend_cgroup, mend_pidns},
+     {fix_hint_cgroup, fix_hint_pidns},
      {&kTracedGuard, &kHostProc, &kUserNamespace, &kSharedPids, &kSharedCgroups, &kNoPidsController}},
     {Layer::kCgroup,
      try_signal_scopes,
-     {mend_cgroup},
+     {fix_hint_cgroup},
      {&kTracedGuard, &kOutlivesInLeaf, &kPidfd, &kSignals, &kRootInLeaf, &kSharedCgroups,
       &kNoPidsController}},
     {Layer::kPidns,
      try_pid_namespaces,
-     {mend_pidns},
+     {fix_hint_pidns},
      {&kTracedGuard, &kHostProc, &kUserNamespace, &kSharedPids, &kNoPidsLimit}},
     {Layer::kSubreaper,
      try_signal_scopes,
@@ -324,9 +329,9 @@ static_assert(std::ranges::all_of(kRows,
                                   }),
               "each layer has a row, in the order of Layer, with all of its columns");
 
-void add_mend(LayerProbe& probe, std::string mend) {
-  if (std::ranges::find(probe.how_to_improve, mend) == probe.how_to_improve.end())
-    probe.how_to_improve.push_back(std::move(mend));
+void add_fix_hint(LayerProbe& probe, std::string fix_hint) {
+  if (std::ranges::find(probe.how_to_improve, fix_hint) == probe.how_to_improve.end())
+    probe.how_to_improve.push_back(std::move(fix_hint));
 }
 
 std::string signals_of(const Recipe& recipe) {
@@ -349,7 +354,7 @@ LayerProbe working_layer(const Recipe& recipe) {
   for (const Caveat* caveat : row_of(recipe.layer).caveats) {
     if (caveat == nullptr || !caveat->applies(recipe)) continue;
     probe.not_guaranteed.emplace_back(caveat->lack);
-    add_mend(probe, caveat->mend());
+    add_fix_hint(probe, caveat->fix_hint());
   }
   return probe;
 }
@@ -360,8 +365,8 @@ LayerProbe refused_layer(Layer layer, const std::string& why_not) {
   LayerProbe probe;
   probe.layer = layer;
   probe.why_not = why_not;
-  for (const auto mend : row_of(layer).mends) {
-    if (mend != nullptr) add_mend(probe, mend());
+  for (const auto fix_hint : row_of(layer).fix_hints) {
+    if (fix_hint != nullptr) add_fix_hint(probe, fix_hint());
   }
   return probe;
 }

@@ -7,13 +7,13 @@ namespace {
 
 using boost::system::error_code;
 
-constexpr int kLooks = 8;  // in one limit, and of a silent case within these:
-constexpr Milliseconds kLeastLook{10};
-constexpr Milliseconds kLongestLook{1'000};
+constexpr int kStyles = 8;  // in one limit, and of a silent case within these:
+constexpr Milliseconds kShortestPoll{10};
+constexpr Milliseconds kLongestPoll{1'000};
 constexpr Milliseconds kOneTurn{1};
 
-Milliseconds between_looks(Milliseconds stall) {
-  return std::clamp(stall / kLooks, kLeastLook, kLongestLook);
+Milliseconds poll_interval(Milliseconds stall) {
+  return std::clamp(stall / kStyles, kShortestPoll, kLongestPoll);
 }
 
 }  // namespace
@@ -32,14 +32,14 @@ void LimitClock::start(const ProcessLimits& limits, std::optional<Pressure> befo
   running_ = true;
   limits_ = limits;
   started_ = silent_ = {frozen_.known_now(), before};
-  last_look_ = started_.at;
+  last_poll_ = started_.at;
   last_activity_ = output_->last_activity();
   timeout_seen_ = stall_seen_ = false;
   fair_.reset();
   if (limits.fair) fair_.emplace(gauge_, frozen_);
   if (limits.timeout)
-    arm(timeout_timer_, before ? *limits.timeout : *limits.timeout / kLooks, &LimitClock::look_at_timeout);
-  if (limits.stall) arm(stall_timer_, between_looks(*limits.stall), &LimitClock::look_at_stall);
+    arm(timeout_timer_, before ? *limits.timeout : *limits.timeout / kStyles, &LimitClock::examine_timeout);
+  if (limits.stall) arm(stall_timer_, poll_interval(*limits.stall), &LimitClock::examine_stall);
 }
 
 void LimitClock::stop() {
@@ -48,21 +48,21 @@ void LimitClock::stop() {
   stall_timer_.cancel();
 }
 
-void LimitClock::arm(boost::asio::steady_timer& timer, Milliseconds wait, void (LimitClock::*look)()) {
+void LimitClock::arm(boost::asio::steady_timer& timer, Milliseconds wait, void (LimitClock::*check)()) {
   timer.expires_after(wait);
-  timer.async_wait([self = shared_from_this(), &timer, look, expiry = timer.expiry()](error_code ec) {
+  timer.async_wait([self = shared_from_this(), &timer, check, expiry = timer.expiry()](error_code ec) {
     // Expired just before it was set again: its completion was already queued.
     if (ec || !self->running_ || timer.expiry() != expiry) return;
-    (self.get()->*look)();
+    (self.get()->*check)();
   });
 }
 
-void LimitClock::look_at_timeout() {
+void LimitClock::examine_timeout() {
   if (!started_.before) started_.before = gauge_.now();
   const Milliseconds left = left_of_timeout();
-  if (left > Milliseconds(0)) return arm(timeout_timer_, left, &LimitClock::look_at_timeout);
+  if (left > Milliseconds(0)) return arm(timeout_timer_, left, &LimitClock::examine_timeout);
   // The end of the case may lie unread.
-  if (!std::exchange(timeout_seen_, true)) return arm(timeout_timer_, kOneTurn, &LimitClock::look_at_timeout);
+  if (!std::exchange(timeout_seen_, true)) return arm(timeout_timer_, kOneTurn, &LimitClock::examine_timeout);
   hit(EndCause::kTimeout, *limits_.timeout, started_);
 }
 
@@ -70,23 +70,23 @@ Milliseconds LimitClock::left_of_timeout() const {
   return fair_ ? fair_->left_of(*limits_.timeout) : left_of(*limits_.timeout, started_);
 }
 
-void LimitClock::look_at_stall() {
+void LimitClock::examine_stall() {
   if (!silent_.before) silent_.before = gauge_.now();
-  hear();
+  on_activity();
   const Milliseconds left = left_of(*limits_.stall, silent_);
   if (left > Milliseconds(0)) {
-    return arm(stall_timer_, std::min(left, between_looks(*limits_.stall)), &LimitClock::look_at_stall);
+    return arm(stall_timer_, std::min(left, poll_interval(*limits_.stall)), &LimitClock::examine_stall);
   }
-  if (!std::exchange(stall_seen_, true)) return arm(stall_timer_, kOneTurn, &LimitClock::look_at_stall);
+  if (!std::exchange(stall_seen_, true)) return arm(stall_timer_, kOneTurn, &LimitClock::examine_stall);
   hit(EndCause::kStall, *limits_.stall, silent_);
 }
 
 // The silence begins anew when something was written since the last look: not before that look, whatever was frozen
 // between.
-void LimitClock::hear() {
+void LimitClock::on_activity() {
   const Clock::time_point now = frozen_.known_now();
   const Clock::time_point activity = output_->last_activity();
-  const Clock::time_point looked_before = std::exchange(last_look_, now);
+  const Clock::time_point looked_before = std::exchange(last_poll_, now);
   if (activity == last_activity_) return;
   last_activity_ = activity;
   stall_seen_ = false;

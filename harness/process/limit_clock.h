@@ -37,10 +37,10 @@ class LimitClock : public std::enable_shared_from_this<LimitClock> {
     std::optional<Pressure> before;
   };
 
-  void arm(boost::asio::steady_timer& timer, Milliseconds wait, void (LimitClock::*look)());
-  void look_at_timeout();
-  void look_at_stall();
-  void hear();
+  void arm(boost::asio::steady_timer& timer, Milliseconds wait, void (LimitClock::*check)());
+  void examine_timeout();
+  void examine_stall();
+  void on_activity();
   // Zero: the limit is reached.
   Milliseconds left_of(Milliseconds limit, const Begin& begin) const;
   Milliseconds left_of_timeout() const;
@@ -57,7 +57,7 @@ class LimitClock : public std::enable_shared_from_this<LimitClock> {
   Begin silent_{};
   std::optional<FairTime> fair_;       // of a limit that does not count waits for a CPU
   Clock::time_point last_activity_{};  // at which `silent_` begins
-  Clock::time_point last_look_{};      // last check for activity, on the clock without frozen time
+  Clock::time_point last_poll_{};      // last check for activity, on the clock without frozen time
   bool timeout_seen_ = false;          // seen once: pending output is read first
   bool stall_seen_ = false;
   bool running_ = false;

@@ -123,7 +123,7 @@ Result<ProcessStat> read_stat(pid_t pid) {
   return stat;
 }
 
-bool means_gone(const Error& error) { return error.sys_errno == ENOENT || error.sys_errno == ESRCH; }
+bool means_lost(const Error& error) { return error.sys_errno == ENOENT || error.sys_errno == ESRCH; }
 
 bool has_ended(const ProcessStat& stat) {
   return stat.state == 'X' || (stat.state == 'Z' && stat.threads <= 1);
@@ -141,9 +141,9 @@ std::string environ_file(pid_t pid) {
   return "environ";
 }
 
-bool is_zombie_or_gone(pid_t pid) {
+bool is_zombie_or_ended(pid_t pid) {
   const auto stat = read_stat(pid);
-  return stat ? has_ended(*stat) : means_gone(stat.error());
+  return stat ? has_ended(*stat) : means_lost(stat.error());
 }
 
 std::string command_of(ProcReader& reader, pid_t pid) {
@@ -155,7 +155,7 @@ std::string command_of(ProcReader& reader, pid_t pid) {
   while (!command.empty() && command.back() == ' ') command.pop_back();
   if (!command.empty()) return shown(std::move(command));
   const auto name = read_proc(pid, "comm");
-  if (!name) return means_gone(name.error()) ? "" : "[?]";
+  if (!name) return means_lost(name.error()) ? "" : "[?]";
   return shown("[" + name->substr(0, name->find('\n')) + "]");
 }
 
@@ -164,7 +164,7 @@ std::vector<LeakedProcess> find_leaked_processes(ProcReader& reader, pid_t guard
   std::vector<LeakedProcess> leaked_processes;
   const guard::PidList found = guard::descendants(guard, children_fd);
   for (const pid_t pid : found) {
-    if (pid == leader || is_zombie_or_gone(pid)) continue;
+    if (pid == leader || is_zombie_or_ended(pid)) continue;
     if (leaked_processes.size() == kMaxNamed) break;
     leaked_processes.push_back({pid, command_of(reader, pid)});
   }
@@ -175,7 +175,7 @@ std::vector<LeakedProcess> find_leaked_processes(ProcReader& reader, pid_t guard
 
 pid_t find_leader(pid_t guard, int children_fd) {
   for (const pid_t pid : guard::descendants(guard, children_fd)) {
-    if (!is_zombie_or_gone(pid)) return pid;
+    if (!is_zombie_or_ended(pid)) return pid;
   }
   return 0;
 }

@@ -62,7 +62,7 @@ bool has_ended(const ProcessStat& stat);
 std::string environ_file(pid_t pid);
 
 // Whether a failed read of /proc/PID means that the process is gone.
-bool means_gone(const Error& error);
+bool means_lost(const Error& error);
 
 // Every living descendant of `guard` except `leader`, without zombies. At most 64. If there may be more
 // because something cannot be read, the last entry has no pid. `children_fd` is as in guard/tree.h.
@@ -70,7 +70,7 @@ std::vector<LeakedProcess> find_leaked_processes(ProcReader& reader, pid_t guard
                                                  int children_fd = -1);
 
 // Also true for a process that has not been reaped.
-bool is_zombie_or_gone(pid_t pid);
+bool is_zombie_or_ended(pid_t pid);
 
 // Its command line, safe to print. Its name in brackets if it has none, or if it cannot be read in time. ""
 // if the process is gone.

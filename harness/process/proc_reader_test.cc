@@ -54,18 +54,18 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 // A child that does `body` and is killed at the end.
-class StrayChild {
+class LeakedChild {
  public:
   template <typename Body>
-  explicit StrayChild(Body body) : pid_(fork()) {
+  explicit LeakedChild(Body body) : pid_(fork()) {
     if (pid_ != 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     body();
     for (;;) pause();
   }
-  ~StrayChild() { end(); }
-  StrayChild(const StrayChild&) = delete;
-  StrayChild& operator=(const StrayChild&) = delete;
+  ~LeakedChild() { end(); }
+  LeakedChild(const LeakedChild&) = delete;
+  LeakedChild& operator=(const LeakedChild&) = delete;
 
   void end() {
     if (pid_ == 0) return;
@@ -111,22 +111,22 @@ class LeakedProcesses : public testing::Test {
 };
 
 TEST_F(LeakedProcesses, AProcessWhoseFirstThreadHasEndedIsAliveAsLongAsAnotherRuns) {
-  const StrayChild child([] {
+  const LeakedChild child([] {
     std::thread([] { pause(); }).detach();
     syscall(SYS_exit, 0);  // of this thread alone
   });
   while (read_stat(child.pid())->state != 'Z') usleep(1000);
-  EXPECT_FALSE(is_zombie_or_gone(child.pid()));
+  EXPECT_FALSE(is_zombie_or_ended(child.pid()));
   EXPECT_THAT(pids_of(find_leaked_processes(reader_, getpid(), 0)), Contains(child.pid()));
   EXPECT_EQ(find_leader(getpid()), child.pid());
   kill(child.pid(), SIGKILL);
   siginfo_t info{};
   waitid(P_PID, static_cast<id_t>(child.pid()), &info, WEXITED | WNOWAIT);
-  EXPECT_TRUE(is_zombie_or_gone(child.pid()));
+  EXPECT_TRUE(is_zombie_or_ended(child.pid()));
 }
 
 TEST_F(LeakedProcesses, OneWithoutACommandLineHasItsName) {
-  const StrayChild child([] {
+  const LeakedChild child([] {
     prctl(PR_SET_NAME, "first gone");
     std::thread([] { pause(); }).detach();
     syscall(SYS_exit, 0);  // of this thread alone
@@ -137,10 +137,10 @@ TEST_F(LeakedProcesses, OneWithoutACommandLineHasItsName) {
 }
 
 TEST_F(LeakedProcesses, WhatCannotBeReadIsNotGone) {
-  const StrayChild child(do_nothing);
+  const LeakedChild child(do_nothing);
   const int children = guard::open_children(getpid());
   const NoOpenFiles none;
-  EXPECT_FALSE(is_zombie_or_gone(child.pid()));
+  EXPECT_FALSE(is_zombie_or_ended(child.pid()));
   const auto walked = find_leaked_processes(reader_, getpid(), 0);
   ASSERT_EQ(walked.size(), 1u);
   EXPECT_EQ(walked[0].pid, 0);
@@ -156,7 +156,7 @@ TEST_F(LeakedProcesses, WhatCannotBeReadIsNotGone) {
 }
 
 TEST(OwnChildren, ListsOnlyLaterChildren) {
-  const StrayChild server([] {
+  const LeakedChild server([] {
     const pid_t parent = getpid();
     if (fork() != 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -164,7 +164,7 @@ TEST(OwnChildren, ListsOnlyLaterChildren) {
   });
   const OwnChildren children;
   EXPECT_THAT(list(children.now()), IsEmpty());
-  StrayChild later(do_nothing);
+  LeakedChild later(do_nothing);
   EXPECT_THAT(list(children.now()), ElementsAre(later.pid()));
   const NoOpenFiles none;
   EXPECT_THAT(list(children.now()), ElementsAre(later.pid()));

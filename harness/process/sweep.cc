@@ -32,7 +32,7 @@ HasId has_id(ProcReader& reader, pid_t pid, const std::string& containment_id) {
   const auto environment = reader.read(pid, environ_file(pid));
   if (!environment) {
     const int err = environment.error().sys_errno;
-    return means_gone(environment.error()) || err == EACCES || err == EPERM ? HasId::kNo : HasId::kUnknown;
+    return means_lost(environment.error()) || err == EACCES || err == EPERM ? HasId::kNo : HasId::kUnknown;
   }
   std::string entry = std::string(1, '\0') + child::kContainmentVariable + "=" + containment_id;
   if (!containment_id.ends_with('/')) entry += '\0';
@@ -41,7 +41,7 @@ HasId has_id(ProcReader& reader, pid_t pid, const std::string& containment_id) {
 
 struct IdSearch {
   bool any = false;
-  std::string doubt;  // what could not be looked at, or ""
+  std::string suspicion;  // what could not be looked at, or ""
 };
 
 // What was there before this process is none of its cases.
@@ -70,10 +70,10 @@ IdSearch kill_by_id(ProcReader& reader, const std::string& containment_id, Named
     pid_t pid = 0;
     const auto [rest, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (bad != std::errc() || *rest != '\0' || pid == getpid()) continue;
-    if (is_zombie_or_gone(pid) || is_older(pid, self)) continue;
+    if (is_zombie_or_ended(pid) || is_older(pid, self)) continue;
     const HasId found = has_id(reader, pid, containment_id);
     if (found == HasId::kUnknown)
-      search.doubt = "process " + name + " " + command_of(reader, pid) + " does not show its environment";
+      search.suspicion = "process " + name + " " + command_of(reader, pid) + " does not show its environment";
     if (found != HasId::kYes) continue;
     const UniqueFd held(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (has_id(reader, pid, containment_id) != HasId::kYes) continue;
@@ -81,7 +81,7 @@ IdSearch kill_by_id(ProcReader& reader, const std::string& containment_id, Named
     named(pid);
     kill_held(pid, held);
   }
-  if (error) search.doubt = Error::system("/proc cannot be read", error.value()).what;
+  if (error) search.suspicion = Error::system("/proc cannot be read", error.value()).what;
   return search;
 }
 
@@ -128,12 +128,12 @@ bool Sweep::end_orphans() {
 
 bool Sweep::end_by_id() {
   const auto search = kill_by_id(recipe_.reader, containment_id_, [this](pid_t pid) { name(pid); });
-  doubt_ = search.doubt;
-  return search.any || !search.doubt.empty();
+  suspicion_ = search.suspicion;
+  return search.any || !search.suspicion.empty();
 }
 
 void Sweep::name(pid_t pid) {
-  if (found_.size() == kMaxFound || is_zombie_or_gone(pid) || !named_.insert(pid).second) return;
+  if (found_.size() == kMaxFound || is_zombie_or_ended(pid) || !named_.insert(pid).second) return;
   found_.push_back({pid, command_of(recipe_.reader, pid)});
 }
 
@@ -152,7 +152,7 @@ std::vector<LeakedProcess> end_children(Recipe& recipe) {
     }
     for (LeakedProcess& below : find_leaked_processes(recipe.reader, pid, 0))
       left.push_back(std::move(below));
-    if (!is_zombie_or_gone(pid)) left.push_back({pid, command_of(recipe.reader, pid)});
+    if (!is_zombie_or_ended(pid)) left.push_back({pid, command_of(recipe.reader, pid)});
   }
   if (const int err = children.why_not_whole(); err != 0)
     left.push_back({0, Error::system("the remaining processes cannot be read", err).what});
@@ -169,7 +169,7 @@ std::vector<LeakedProcess> sweep_rest(Recipe& recipe, Milliseconds limit) {
     std::vector<LeakedProcess> left = end_children(recipe);
     const auto outside = [&](pid_t pid) { left.push_back({pid, command_of(recipe.reader, pid)}); };
     const auto found = kill_by_id(recipe.reader, recipe.run_id + "/", outside);
-    if (!found.doubt.empty()) left.push_back({0, found.doubt});
+    if (!found.suspicion.empty()) left.push_back({0, found.suspicion});
     std::vector<pid_t> pids;
     for (const LeakedProcess& leaked : left) pids.push_back(leaked.pid);
     if ((left.empty() && !found.any) || wait.is_over(pids)) return left;

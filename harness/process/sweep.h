@@ -34,7 +34,7 @@ class Sweep {
   const std::vector<LeakedProcess>& found() const { return found_; }
 
   // What the last round could not read, and may belong to the case. "": it read everything.
-  const std::string& doubt() const { return doubt_; }
+  const std::string& suspicion() const { return suspicion_; }
 
  private:
   bool end_leaf();
@@ -49,7 +49,7 @@ class Sweep {
   std::string containment_id_;
   std::set<pid_t> named_;
   std::vector<LeakedProcess> found_;
-  std::string doubt_;
+  std::string suspicion_;
 };
 
 // At the end of a run: kills every case that has not ended, its guard, and the processes that could not be

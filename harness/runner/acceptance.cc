@@ -34,7 +34,7 @@ void add_machine_words(std::vector<std::string>& words, const RunRequest& reques
 }
 
 // The run that this is, for those who run one of its cases again.
-std::vector<std::string> words_of_run(const RunRequest& typed) {
+std::vector<std::string> describe_run(const RunRequest& typed) {
   std::vector<std::string> words = {"proctor", "run"};
   words.insert(words.end(), kSuites.begin(), kSuites.end());
   add_word(words, kSuiteArgument, typed.suite_arguments.front());
@@ -87,7 +87,7 @@ ChosenSteps steps_of(const AcceptRequest& accept) {
                        : choose_steps(level);
 }
 
-std::vector<std::string> words_of_acceptance(const RunRequest& request) {
+std::vector<std::string> describe_acceptance(const RunRequest& request) {
   std::vector<std::string> words = {"proctor", "accept", "--level",
                                     std::to_string(accept_level_of(request.accept))};
   add_machine_words(words, request);
@@ -111,7 +111,7 @@ RunRequest with_level(RunRequest request) {
   request.devices.retest = true;
   request.schedule.deadline = accept.budget;
   if (level == kHighestAcceptLevel) request.schedule.repeat = fmt::format("{}h", accept.hours.value_or(1));
-  request.caller.own_line = std::exchange(request.caller.command_line, words_of_run(request));
+  request.caller.own_line = std::exchange(request.caller.command_line, describe_run(request));
   return request;
 }
 
@@ -174,7 +174,7 @@ Acceptance::Acceptance(const Checked& checked, const Prepared& prepared)
   const RunRequest& request = checked.request();
   question_.level = accept_level_of(request.accept);
   question_.steps = steps_of(request.accept);
-  question_.again = typed_line(words_of_acceptance(request));
+  question_.again = typed_line(describe_acceptance(request));
   question_.expected = checked.expected;
   question_.command_line = typed_line(request.caller.own_line);
   question_.run_dir = prepared.run_dir;

@@ -22,7 +22,7 @@ int accept_level_of(const AcceptRequest& accept);
 ChosenSteps steps_of(const AcceptRequest& accept);
 
 // The words with which `accept` repeats this acceptance; `--devices` may follow.
-std::vector<std::string> words_of_acceptance(const RunRequest& request);
+std::vector<std::string> describe_acceptance(const RunRequest& request);
 
 // Returns the request with the options of `run` for which the level stands.
 RunRequest with_level(RunRequest request);

@@ -129,8 +129,8 @@ class WatchOfRun : public RunWatcher, public OutputListener {
 
  private:
   std::vector<Warning> end_rest();
-  std::vector<Warning> look_at_the_end();
-  void tell_hardware();
+  std::vector<Warning> examine_the_end();
+  void report_hardware();
   void report_loss();
 
   Prepared& prepared_;
@@ -166,9 +166,9 @@ void WatchOfRun::at_end() {
   const bool hasty = memory_.was_stopped();
   prepared_.programs->finish(events_, hasty ? kHastyReading : kLastReading,
                              [this] { return control_.late_stop().has_value(); });
-  tell_hardware();
-  for (const Warning& warning : look_at_the_end()) events_.on(warning);
-  history_.tell_past(memory_, hasty ? kHastyWait : kHistoryWait, events_);
+  report_hardware();
+  for (const Warning& warning : examine_the_end()) events_.on(warning);
+  history_.report_past(memory_, hasty ? kHastyWait : kHistoryWait, events_);
   prepared_.journal->on_lost(nullptr);
   report_loss();
 }
@@ -193,7 +193,7 @@ std::vector<Warning> WatchOfRun::end_rest() {
 
 // What became of the stack, of the devices, of what could not be killed, and of the journal, to which the processes of
 // the cases have access; the reports of this run are made of what was written.
-std::vector<Warning> WatchOfRun::look_at_the_end() {
+std::vector<Warning> WatchOfRun::examine_the_end() {
   std::vector<Warning> warnings = prepared_.stack.check_again();
   if (prepared_.placed.access) {
     for (Warning& lost : prepared_.placed.access->why_lost(memory_.resolve()))
@@ -210,7 +210,7 @@ std::vector<Warning> WatchOfRun::look_at_the_end() {
 }
 
 // Once more: a driver that was replaced meanwhile, or a machine that was resumed as another, is not the same.
-void WatchOfRun::tell_hardware() {
+void WatchOfRun::report_hardware() {
   const std::int64_t at_ms = memory_.elapsed_ms();
   for (HardwareEvidence& evidence :
        gather_hardware_evidence(prepared_.placed.devices, RootedFiles("/"), "end")) {
@@ -305,10 +305,10 @@ RunResult finish_run(const Checked& checked, Prepared& prepared, RunDisplay& dis
   prepared.journal->on_lost([&](const Warning& warning) { events.on(warning); });
   CaseRulesOfRun case_rules(checked.known_failures.list, prepared.placed.devices, *prepared.environments);
   DeviceRulesOfRun device_rules(*checked.machine, prepared.placed.devices, *prepared.environments,
-                                prepared.placed.access.get(), setup.care.reset);
+                                prepared.placed.access.get(), setup.device_checks.reset);
   WatchOfRun watch(prepared, memory, history, display, events, control);
   setup.rules = &case_rules;
-  setup.care.rules = &device_rules;
+  setup.device_checks.rules = &device_rules;
   setup.watcher = &watch;
   if (display.wants_output()) setup.attempts.output = &watch;
   setup.extras.warnings = std::move(prepared.placed.planned.warnings);

@@ -56,9 +56,9 @@ void describe_machine(const Checked& checked, const Prepared& prepared, RunPlann
   if (const auto& simulation = checked.machine->simulation()) planned.sim = to_sim_info(*simulation);
   for (const Backend backend : checked.machine->discrete_backends())
     planned.backends_present.emplace_back(to_string(backend));
-  const bool told = std::ranges::find(placed.planned.warnings, WarningCode::kDeviceShortage,
-                                      &Warning::code) != placed.planned.warnings.end();
-  if (!told) planned.missing_backend = backend_without_devices(plan, placed.devices);
+  const bool reported = std::ranges::find(placed.planned.warnings, WarningCode::kDeviceShortage,
+                                          &Warning::code) != placed.planned.warnings.end();
+  if (!reported) planned.missing_backend = backend_without_devices(plan, placed.devices);
   planned.hidden_by = variable_that_hides(planned.missing_backend, placed.devices);
   planned.stack = placed.devices.stack;
   prepared.stack.describe(planned);
@@ -144,7 +144,7 @@ void describe_narrowing(const Checked& checked, Prepared& prepared) {
 }
 
 // Which runs belong together, while their directories are known.
-void tell_rest(const Checked& checked, const PlannedRest& rest, Prepared& prepared) {
+void report_rest(const Checked& checked, const PlannedRest& rest, Prepared& prepared) {
   const std::vector<std::string>& runs = checked.request().plan.remaining_of;
   std::string note = fmt::format("remaining cases of run {}: {} of {}", joined(rest.runs, ", "),
                                  prepared.placed.planned.plan.cases.size(), rest.planned);
@@ -182,7 +182,7 @@ void write_first_record(const Checked& checked, Prepared& prepared) {
   planned.rest = placed.part->rest;
   planned.plan_digest = placed.part->digest;
   planned.filters = placed.part->filters;
-  if (planned.rest) tell_rest(checked, *planned.rest, prepared);
+  if (planned.rest) report_rest(checked, *planned.rest, prepared);
 }
 
 }  // namespace proctor::runner

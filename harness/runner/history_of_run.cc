@@ -28,8 +28,8 @@ std::string name_of(const SeenRun& run) {
 }
 
 // Of a run that is not green.
-Result<void> tell_stack(History& history, const ResolvedRun& run, const RunResults& results,
-                        EventSink& events) {
+Result<void> report_stack(History& history, const ResolvedRun& run, const RunResults& results,
+                          EventSink& events) {
   if (run.exit_code_so_far == kExitGreen && run.ending_signal == 0) return {};
   const auto green = last_green_run(history, results, run.plan.hostname);
   if (!green) return green.error();
@@ -47,18 +47,18 @@ std::vector<CasePast> case_pasts(const RunResults& results, const Past& past) {
   if (past.runs.empty()) return pasts;
   for (std::size_t i = 0; i < results.cases.size(); ++i) {
     const CaseResult& result = results.cases[i];
-    if (result.standing != ResultClass::kFailing && !result.flaky) continue;
+    if (result.result_class != ResultClass::kFailing && !result.flaky) continue;
     pasts.push_back(case_past(result.id, i, past));
   }
   return pasts;
 }
 
-Result<void> tell_all(History& history, const ResolvedRun& run, EventSink& events) {
+Result<void> report_all(History& history, const ResolvedRun& run, EventSink& events) {
   const RunResults results = results_of(run);
   const auto past = past_of(history, results);
   if (!past) return past.error();
   for (CasePast& known : case_pasts(results, *past)) events.on(std::move(known));
-  return tell_stack(history, run, results, events);
+  return report_stack(history, run, results, events);
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ Result<std::shared_ptr<History>> open_history(const std::string& file) {
   return std::make_shared<History>(*std::move(history));
 }
 
-void HistoryOfRun::tell_past(RunMemory& memory, Milliseconds wait, EventSink& events) {
+void HistoryOfRun::report_past(RunMemory& memory, Milliseconds wait, EventSink& events) {
   if (file_.empty()) return;
   if (records_) {
     auto opened = History::open(file_, wait);
@@ -81,13 +81,13 @@ void HistoryOfRun::tell_past(RunMemory& memory, Milliseconds wait, EventSink& ev
     }
   }
   if (is_new(file_)) return;
-  const auto tell = [&]() -> Result<void> {
-    if (to_record_) return tell_all(*to_record_, memory.resolve(), events);
+  const auto report_value = [&]() -> Result<void> {
+    if (to_record_) return report_all(*to_record_, memory.resolve(), events);
     auto opened = History::open_to_read(file_, wait);
-    return opened ? tell_all(*opened, memory.resolve(), events) : opened.error();
+    return opened ? report_all(*opened, memory.resolve(), events) : opened.error();
   };
-  if (const auto told = tell(); !told)
-    events.on(Warning{WarningCode::kHistory, "no failure is marked as new: " + told.error().message()});
+  if (const auto reported = report_value(); !reported)
+    events.on(Warning{WarningCode::kHistory, "no failure is marked as new: " + reported.error().message()});
 }
 
 Result<void> HistoryOfRun::record(const ResolvedRun& run, const std::string& journal_sha256) {

@@ -24,8 +24,8 @@ class HistoryOfRun {
 
   // Call it after the last case and before the end of the run. Sends CasePast events and, if the run is not green, a warning
   // about the stack. A history that cannot be read or written is a warning.
-  void tell_past(RunMemory& memory, Milliseconds wait, EventSink& events);
-  // Call it when the journal is complete. Does nothing if tell_past() warned that the history cannot be written.
+  void report_past(RunMemory& memory, Milliseconds wait, EventSink& events);
+  // Call it when the journal is complete. Does nothing if report_past() warned that the history cannot be written.
   Result<void> record(const ResolvedRun& run, const std::string& journal_sha256);
 
  private:

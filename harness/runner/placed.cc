@@ -55,7 +55,7 @@ Result<void> check_devices_asked(const Checked& checked, Placed& placed) {
 }
 
 // What keeps the plan's cases from devices that are not here. Whoever hides them, or allows that there are none, knows it.
-void tell_access_faults(const Checked& checked, Placed& placed) {
+void report_access_faults(const Checked& checked, Placed& placed) {
   const RunRequest& request = placed.planned.request;
   const bool may_be_none = request.rules.allow_no_device.value_or(false);
   const std::string& root = request.reports.stack_root;
@@ -119,8 +119,8 @@ Result<void> find_devices(const Checked& checked, Placed& placed) {
   warn_of_unused_masks(*checked.machine, plan, placed.planned.warnings);
   if (auto used = check_devices_used(request.machine.devices, plan); !used) return used;
   if (auto enough = check_devices_asked(checked, placed); !enough) return enough;
-  tell_access_faults(checked, placed);
-  if (!request.rules.allow_no_device.value_or(false)) blame_failing_drivers(plan, devices);
+  report_access_faults(checked, placed);
+  if (!request.rules.allow_no_device.value_or(false)) attribute_to_drivers(plan, devices);
   for (const std::string& pin : request.devices.pins) {
     const auto read = read_pin(pin, plan, devices);
     if (!read) return read.error();

@@ -215,7 +215,7 @@ Result<FoundPlan> find_plan(const Checked& checked, RunDisplay& display) {
       std::min(options->lease_wait, request.schedule.deadline.value_or(Milliseconds::max()));
   options->on_wait = [&display](const std::string& why) { display.waits(why); };
   options->selection.joined = !request.reports.join.empty();
-  if (options->selection.joined) options->listings = listings_beside(options->config.config_file);
+  if (options->selection.joined) options->listings = sibling_listings(options->config.config_file);
   options->selection.keep_unlisted = !request.plan.dry_run;  // there is a report that says so
   auto outcome = discover_plan(*options, *checked.machine);
   if (!outcome) return outcome.error();

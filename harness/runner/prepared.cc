@@ -149,12 +149,12 @@ ForeignPolicy foreign_policy(const std::optional<std::string>& text) {
 void apply_request(const Checked& checked, const RunRequest& request, RunSetup& setup) {
   const DeviceRequest& devices = request.devices;
   setup.lease_wait = devices.lease_wait.value_or(setup.lease_wait);
-  setup.care.telemetry = devices.telemetry.value_or(setup.care.telemetry);
-  setup.care.memory_wait = devices.memory_wait.value_or(setup.care.memory_wait);
-  setup.care.prove = devices.prove.value_or(false);
-  setup.care.retest = devices.retest;
-  setup.care.reset = devices.reset == "unhealthy";
-  setup.care.device_in_use = foreign_policy(devices.device_in_use);
+  setup.device_checks.telemetry = devices.telemetry.value_or(setup.device_checks.telemetry);
+  setup.device_checks.memory_wait = devices.memory_wait.value_or(setup.device_checks.memory_wait);
+  setup.device_checks.prove = devices.prove.value_or(false);
+  setup.device_checks.retest = devices.retest;
+  setup.device_checks.reset = devices.reset == "unhealthy";
+  setup.device_checks.device_in_use = foreign_policy(devices.device_in_use);
   const ScheduleRequest& schedule = request.schedule;
   setup.stop.fail_fast = schedule.fail_fast.value_or(0);
   setup.stop.max_machine_failures = schedule.max_machine_failures.value_or(setup.stop.max_machine_failures);
@@ -199,7 +199,7 @@ Result<void> set_up(const Checked& checked, Prepared& prepared) {
   apply_request(checked, placed.planned.request, setup);
   setup.repeats.pins = placed.pins;
   setup.repeats.order = prepared.order;
-  setup.care.monitor = *std::move(monitor);
+  setup.device_checks.monitor = *std::move(monitor);
   setup.attempts.run_dir = prepared.run_dir;
   setup.attempts.own_program = checked.machine->installation().program();
   setup.attempts.evidence_environment = to_list(checked.machine->caller());

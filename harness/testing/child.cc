@@ -62,7 +62,7 @@ void TalkingChild::say(const std::string& line) {
   (void)::send(to_.get(), text.data(), text.size(), MSG_NOSIGNAL);
 }
 
-bool TalkingChild::hear() {
+bool TalkingChild::receive() {
   std::array<char, 4096> buffer;
   ssize_t got;
   do {
@@ -75,7 +75,7 @@ bool TalkingChild::hear() {
 std::optional<std::string> TalkingChild::line() {
   std::size_t end;
   while ((end = text_.find('\n')) == std::string::npos) {
-    if (!hear()) return std::nullopt;
+    if (!receive()) return std::nullopt;
   }
   std::string line = text_.substr(0, end);
   text_.erase(0, end + 1);
@@ -83,7 +83,7 @@ std::optional<std::string> TalkingChild::line() {
 }
 
 std::string TalkingChild::rest() {
-  while (hear()) {
+  while (receive()) {
   }
   return std::exchange(text_, "");
 }

@@ -44,7 +44,7 @@ class TalkingChild {
   ChildEnd finish();                  // closes its stdin and waits for it
 
  private:
-  bool hear();
+  bool receive();
 
   UniqueFd to_;
   UniqueFd from_;

@@ -105,7 +105,7 @@ class CaseJudge {
     return found == run_.warnings.end() ? nullptr : &*found;
   }
 
-  std::string words_of(const ResolvedCase& test, const Attempt& attempt) const {
+  std::string describe(const ResolvedCase& test, const Attempt& attempt) const {
     const Warning* warning = is_bad(verdict_of(attempt).outcome) ? nullptr : warning_about(test);
     if (warning != nullptr) return one_line(warning->text, kLongestWords);
     std::string words = fmt::format("{}: {}", test.planned.id, attempt.headline);
@@ -123,7 +123,7 @@ class CaseJudge {
     const bool is_silent = verdict.reason.text() == kHeld;
     return {.step = std::string(found.step->name),
             .case_id = id,
-            .words = words_of(*found.test, attempt),
+            .words = describe(*found.test, attempt),
             .code = attempt.end ? vendor_code(*attempt.end) : "",
             .evidence = attempt.start.log,
             .rule = is_silent ? action_for("*", Outcome::kDeviceLost)
@@ -251,9 +251,8 @@ class CaseJudge {
 
   // On hardware a rule that no document demands only warns; for who accepts a device it is as good as any other.
   static bool is_warning_about_device(const ResolvedCase& test, const Attempt& attempt) {
-    const std::string name = without_backend(test.planned.id);
-    const bool is_about_device =
-        name.starts_with("management/Inventory.") || name.starts_with("memory/Links.");
+    const AcceptStep* step = step_of(test.planned.id);
+    const bool is_about_device = step != nullptr && (step->name == "inventory" || step->name == "links");
     return is_about_device && attempt.end &&
            std::ranges::find(attempt.end->marks, Mark::kWarn) != attempt.end->marks.end();
   }
@@ -298,7 +297,7 @@ class CaseJudge {
       } else {
         leave_open({id}, found,
                    fmt::format("the software or one of {} is at fault: {}", fmt::join(failed, ", "),
-                               words_of(*found.test, *found.alone.front().attempt)),
+                               describe(*found.test, *found.alone.front().attempt)),
                    "fix the software, or take one device out of the machine");
       }
     }
@@ -317,7 +316,7 @@ class CaseJudge {
 
   void apply(const Attribution& attribution, const Attempt& attempt, const OfCase& found) {
     using Kind = Attribution::Kind;
-    const std::string words = words_of(*found.test, attempt);
+    const std::string words = describe(*found.test, attempt);
     if (attribution.kind == Kind::kDevice) {
       const std::string& id = attribution.devices.front();
       if (AcceptStepResult* own = result(id, *found.step)) {
@@ -373,10 +372,11 @@ class CaseJudge {
       return guilty != guilty_.end() && guilty->second.contains(id);
     };
     const auto device = devices_.find(id);
-    const bool is_sick = device != devices_.end() &&
-                         std::ranges::any_of(device->second.findings,
-                                             [](const auto& finding) { return finding.step == "health"; });
-    return is_sick || in(suite) || in("memory") || in("kernels");
+    const bool is_unhealthy =
+        device != devices_.end() && std::ranges::any_of(device->second.findings, [](const auto& finding) {
+          return finding.step == "health";
+        });
+    return is_unhealthy || in(suite) || in("memory") || in("kernels");
   }
 
   void skip_explained(const std::string& id, const AcceptStep& step) {

@@ -61,7 +61,7 @@ void judge_state(AcceptedDevice& device) {
   if (is_true("remap_pending")) report(device, kRemap, "a row of its memory waits to be remapped");
   const json* reset = device.after.find("reset_reason");
   if (reset != nullptr && reset->is_string() && !reset->get<std::string>().empty())
-    report(device, kReset, "it asks for a reset: " + reset->get<std::string>());
+    report(device, kReset, "the device requires a reset: " + reset->get<std::string>());
 }
 
 // ---- What was expected ----
@@ -83,7 +83,7 @@ void judge_expected(const ExpectedModel& expected, AcceptedDevice& device) {
     const std::string name = key == "links" ? "links_up" : key;
     const json* got = best_fact(device, name);
     if (got == nullptr) {
-      device.gaps.push_back(fmt::format("`{}` is expected, and the card does not tell it", key));
+      device.gaps.push_back(fmt::format("`{}` is expected, but the card does not report the value", key));
       continue;
     }
     const bool less = wanted.is_number() && got->is_number() && got->get<double>() < wanted.get<double>();

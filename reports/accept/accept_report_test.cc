@@ -65,7 +65,7 @@ TEST(AcceptReport, MetaLineHasExitCode) {
 
 TEST(AcceptTable, HasMarkPerDeviceAndStep) {
   EXPECT_EQ(accept_step_table(report_of(one_failed_of_four()), 120),
-            "DEVICE      MODEL               driver  copy  VERDICT   ACTION\n"
+            "DEVICE      MODEL               driver  copy  VERDICT  ACTION\n"
             "cuda-sim:0  Simulated GPU A40G    ✓      ✓    passed   -\n"
             "cuda-sim:1  Simulated GPU A40G    ✓      ✓    passed   -\n"
             "cuda-sim:2  Simulated GPU A40G    ✓      ✗    failed   replace\n"

@@ -184,18 +184,19 @@ std::string speed_block(const ModelFigures& model, const ShortIds& ids, std::siz
 
 // Each table has as many devices as fit into `columns`.
 std::string speed_blocks(const ModelFigures& model, const ShortIds& ids, std::size_t columns) {
-  std::size_t beside = model.devices.size();
+  std::size_t sibling = model.devices.size();
   std::size_t bar = kLongBar;
-  while (widest_line(speed_block(model, ids, 0, beside, bar)) > columns && (bar > kShortBar || beside > 1)) {
+  while (widest_line(speed_block(model, ids, 0, sibling, bar)) > columns &&
+         (bar > kShortBar || sibling > 1)) {
     if (bar > kShortBar) {
       --bar;
     } else {
-      --beside;
+      --sibling;
     }
   }
   std::string text;
-  for (std::size_t i = 0; i < model.devices.size(); i += beside)
-    text += (text.empty() ? "" : "\n") + speed_block(model, ids, i, beside, bar);
+  for (std::size_t i = 0; i < model.devices.size(); i += sibling)
+    text += (text.empty() ? "" : "\n") + speed_block(model, ids, i, sibling, bar);
   return text;
 }
 
@@ -253,7 +254,7 @@ std::string accept_meta_line(const AcceptReport& report) {
   return fmt::format("level {} · {} · host {}{} · exit {} ({})", report.level,
                      human_duration(Milliseconds(report.duration_ms)), plain_text(report.host),
                      report.simulated ? " · simulated: no evidence about hardware" : "", report.exit_code,
-                     words_of(report.verdict));
+                     describe(report.verdict));
 }
 
 // Steps get letters before the models become narrower than kMostModel.
@@ -366,7 +367,7 @@ std::string accept_summary(const AcceptReport& report) {
   std::string out = fmt::format("# Proctor: {}: {} (exit code {})\n\n", headline(report.verdict),
                                 markdown_prose(accept_details(report)), report.exit_code);
   if (report.simulated)
-    out += "> **SIMULATED.** No hardware was there: this is no evidence about any device.\n\n";
+    out += "> **SIMULATED.** No hardware was tested: this is not evidence about any device.\n\n";
   out += fmt::format("Level {}, {}, host {}.\n", report.level,
                      human_duration(Milliseconds(report.duration_ms)), markdown_code(report.host));
   if (!report.command_line.empty())

@@ -88,8 +88,8 @@ const nlohmann::json* common_fact(const std::vector<const PlannedDevice*>& devic
                                   const std::string& key) {
   const nlohmann::json* common = nullptr;
   for (const PlannedDevice* device : devices) {
-    const auto told = facts.find(device->id);
-    const nlohmann::json* value = told == facts.end() ? nullptr : told->second.find(key);
+    const auto reported = facts.find(device->id);
+    const nlohmann::json* value = reported == facts.end() ? nullptr : reported->second.find(key);
     if (value == nullptr || (common != nullptr && *common != *value)) return nullptr;
     common = value;
   }
@@ -142,8 +142,8 @@ std::string write_expected(const std::vector<PlannedDevice>& devices, const Fact
     if (!uuids.empty()) text += "uuids = [\n" + uuids + "]\n";
     for (const FactKey& fact : kFactKeys) {
       // Of the links, those that work: a board may have more than its machine uses.
-      const std::string told = std::string_view(fact.key) == "links" ? "links_up" : fact.key;
-      if (const auto* value = common_fact(same, facts, told))
+      const std::string reported = std::string_view(fact.key) == "links" ? "links_up" : fact.key;
+      if (const auto* value = common_fact(same, facts, reported))
         text += fmt::format("{} = {}\n", fact.key, toml_value(*value));
     }
   }

@@ -123,7 +123,7 @@ TEST(Acceptance, OnlyTheDeviceOfTheFailureFails) {
   machine.add({"memory.cuda/Copy.DestinationHasSourceBytes", {"b"}, kFailed});
   const AcceptReport acceptance = judge_acceptance(machine.run(), at_level(2));
   EXPECT_THAT(verdicts(acceptance), ElementsAre("a passed", "b failed replace"));
-  EXPECT_EQ(exit_code(acceptance.verdict), 1);
+  EXPECT_EQ(exit_code_of(acceptance.verdict), 1);
   EXPECT_THAT(acceptance.devices[1].reason(), HasSubstr("memory.cuda/Copy.DestinationHasSourceBytes"));
 }
 
@@ -225,7 +225,7 @@ TEST(Acceptance, WrongCopiesOfTwoDevicesAreIncomplete) {
   const AcceptReport acceptance = judge_acceptance(machine.run(), at_level(2));
   EXPECT_THAT(verdicts(acceptance), ElementsAre("a incomplete", "b incomplete"));
   EXPECT_THAT(acceptance.devices[1].reason(), HasSubstr("one of a and b or their connection is at fault"));
-  EXPECT_EQ(exit_code(acceptance.verdict), 3);
+  EXPECT_EQ(exit_code_of(acceptance.verdict), 3);
 }
 
 TEST(Acceptance, TheDeviceOfBothWrongPairsOfARingFails) {
@@ -431,7 +431,7 @@ TEST(Acceptance, UnexpectedDevicesAreListedAsGap) {
   EXPECT_THAT(verdicts(acceptance), ElementsAre("a passed", "b passed"));
   EXPECT_THAT(acceptance.gaps,
               ElementsAre("machine.toml expects 1 of `H100`, and 2 are here; not listed: b"));
-  EXPECT_EQ(exit_code(acceptance.verdict), 3);
+  EXPECT_EQ(exit_code_of(acceptance.verdict), 3);
 }
 
 TEST(Acceptance, ADeviceThatIsExpectedAndNotHereFails) {
@@ -452,12 +452,12 @@ TEST(Acceptance, FactsAreComparedWithExpectedAndEarlier) {
                                                   .uuids = {},
                                                   .facts = {{"pcie_width", 16}, {"ecc", true}},
                                                   .floors = {}}}};
-  const auto told = [](int width, int errors) {
+  const auto reported = [](int width, int errors) {
     return CardFacts{.values = {{"pcie_width", width}, {"ecc", true}, {"errors_uncorrected", errors}},
                      .missing = {}};
   };
-  question.before = {{"a", told(16, 0)}, {"b", told(8, 0)}, {"c", told(16, 4)}};
-  question.after = {{"a", told(16, 0)}, {"b", told(8, 0)}, {"c", told(16, 5)}};
+  question.before = {{"a", reported(16, 0)}, {"b", reported(8, 0)}, {"c", reported(16, 4)}};
+  question.after = {{"a", reported(16, 0)}, {"b", reported(8, 0)}, {"c", reported(16, 5)}};
   EXPECT_THAT(verdicts(Machine({"a", "b", "c"}), question),
               ElementsAre("a passed", "b failed reseat", "c failed reset"));
   question.after["a"].values.erase("ecc");

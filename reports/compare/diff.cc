@@ -40,7 +40,7 @@ std::vector<std::string> facts_of(const Diff& diff) {
   for (const RunResults* run : {&diff.before, &diff.after}) {
     if (run->stack.empty()) return {"not known of " + line_of(run->place)};
   }
-  return {"nothing that both runs know has moved"};
+  return {"no fact that both runs contain has changed"};
 }
 
 std::vector<std::string> programs_of(const Diff& diff) {
@@ -51,7 +51,7 @@ std::vector<std::string> programs_of(const Diff& diff) {
     if (std::ranges::all_of(run->programs, &std::string::empty, &TestedProgram::sha256))
       return {"not known of " + line_of(run->place)};
   }
-  return {"those that both runs know are the same"};
+  return {"the facts that both runs contain are the same"};
 }
 
 std::string commit_of(const RunResults& run) {
@@ -82,7 +82,7 @@ std::string verdict_text(const RunResults& run, std::uint32_t index) {
   const CaseResult& result = run.cases[index];
   if (result.cause == kNoCause || result.result_class == ResultClass::kNotrun)
     return readable(result.verdict);
-  return std::string(to_string(result.verdict.outcome)) + ": " + words_of(run, result);
+  return std::string(to_string(result.verdict.outcome)) + ": " + describe(run, result);
 }
 
 std::string measure_text(const MeasureChange& measure) {
@@ -282,7 +282,7 @@ void write_result(std::string_view key, const RunResults& run, std::uint32_t ind
   const CaseResult& result = run.cases[index];
   json.member("id", result.id).member("outcome", to_string(result.verdict.outcome));
   json.member_if_any("reason", result.verdict.reason.text());
-  if (result.cause != kNoCause) json.member("cause", words_of(run, result));
+  if (result.cause != kNoCause) json.member("cause", describe(run, result));
   if (result.flaky) json.member("flaky", true);
   json.close();
 }

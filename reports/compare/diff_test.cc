@@ -116,7 +116,7 @@ TEST(DiffTest, ReportsIncompleteRuns) {
   EXPECT_THAT(diff_text(runs.diff(), 20), Not(HasSubstr("incomplete")));
   EXPECT_THAT(diff_markdown(runs.diff()), Not(HasSubstr("incomplete")));
   EXPECT_EQ(why_unjudged(runs.diff()), "");
-  runs.before.verdict = "interrupted";
+  runs.before.verdict = RunVerdict::kInterrupted;
   EXPECT_THAT(diff_text(runs.diff(), 20),
               HasSubstr("\nA is incomplete: it was stopped before its end\ncases: "));
   EXPECT_EQ(why_unjudged(runs.diff()), "");

@@ -222,7 +222,7 @@ class Reader {
     results_.complete = true;
     results_.variants = {Variant()};
     SubjectFact unknown;
-    unknown.reason = "a JUnit file does not say it";
+    unknown.reason = "a JUnit file does not contain this fact";
     results_.subject = {unknown, unknown, unknown, unknown, unknown, ""};
   }
 
@@ -238,8 +238,7 @@ class Reader {
       // An external one is never fetched, and what it may declare is not known.
       if (node.type() == pugi::node_doctype &&
           std::string_view(node.value()).find('[') != std::string_view::npos)
-        return bad_file(name_,
-                        "its DOCTYPE declares what it is made of, such as entities, which are not expanded");
+        return bad_file(name_, "its DOCTYPE declares entities or other content, which is not expanded");
     }
     const pugi::xml_node root = document.document_element();
     const std::string_view kind = root.name();

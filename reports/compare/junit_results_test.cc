@@ -124,7 +124,7 @@ TEST(JunitResultsTest, CasesOfOneCauseKeepTheirMessages) {
       "<testsuite><testcase name='137'><failure message='wrong at 137'/></testcase>"
       "<testcase name='637'><failure message='wrong at 637'/></testcase></testsuite>");
   ASSERT_EQ(results.causes.size(), 1u);
-  EXPECT_EQ(words_of(results, results.cases[1]), "wrong at 637");
+  EXPECT_EQ(describe(results, results.cases[1]), "wrong at 637");
 }
 
 TEST(JunitResultsTest, ReadsSurefire) {

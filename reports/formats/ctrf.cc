@@ -121,7 +121,8 @@ void write_extra(JsonWriter& json, const ResolvedCase& test, const Attempt* last
   const Verdict verdict = test.verdict;
   json.open_object("extra").open_object("proctor").member("kind", test.planned.kind);
   json.member_if_any("reason", verdict.reason.text());
-  if (const Blame blame = test.problem; blame != Blame::kNobody) json.member("owner", to_string(blame));
+  if (const FailureOwner cause = test.problem; cause != FailureOwner::kNobody)
+    json.member("owner", to_string(cause));
   if (const auto& culprit = test.culprit) {
     json.open_object("culprit").member("kind", culprit->kind).member("name", culprit->name);
     json.member_if_any("version", culprit->version).close();
@@ -186,7 +187,7 @@ class TestWriter {
   std::int64_t start_ms_;
 };
 
-// What reddens the run and is no case.
+// Problems that make the run fail beside its cases.
 void write_problem(JsonWriter& json, const RunProblem& problem) {
   json.open_object().member("testId", fmt::format("{}/{}", kRunSuite, problem.name));
   json.member("name", problem.name);

@@ -43,12 +43,12 @@ struct RankedCause {
 int rank_of(const ResolvedCase& test) {
   if (test.verdict.outcome == Outcome::kNotrun) return 3;
   switch (test.problem) {
-    case Blame::kCode:
+    case FailureOwner::kCode:
       return 0;
-    case Blame::kMachine:
+    case FailureOwner::kMachine:
       return 1;
-    case Blame::kSetup:
-    case Blame::kNobody:
+    case FailureOwner::kSetup:
+    case FailureOwner::kNobody:
       return 2;
   }
   return 2;
@@ -206,12 +206,13 @@ void add_quiet(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   }
 }
 
-void add_device_doubts(const ResolvedRun& run, std::vector<RankedCause>& causes) {
+void add_device_suspicions(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   const std::string command = code_or_device_command(run.plan, "RUN_DIR");
   const std::string next = command.empty() ? "The devices of this run are compared in the job summary."
                                            : "Code or device? " + command;
-  for (const DeviceDoubtText& doubt : run.device_doubts) {
-    causes.push_back({.annotation = {.level = Level::kWarning, .title = doubt.sentence, .message = next}});
+  for (const DeviceSuspicionText& suspicion : run.device_suspicions) {
+    causes.push_back(
+        {.annotation = {.level = Level::kWarning, .title = suspicion.sentence, .message = next}});
   }
 }
 
@@ -261,7 +262,7 @@ std::vector<Annotation> annotations(const ResolvedRun& run, const std::string& w
   add_run_causes(run, causes);
   add_warnings(run, causes);
   add_quiet(run, causes);
-  add_device_doubts(run, causes);
+  add_device_suspicions(run, causes);
   add_simulation(run, causes);
   std::vector<Annotation> out;
   for (const Level level : {Level::kError, Level::kWarning, Level::kNotice}) spend(causes, level, out);

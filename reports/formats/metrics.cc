@@ -47,7 +47,7 @@ std::string or_unknown(const SubjectFact& fact) { return fact.value.value_or("")
 
 void write_run(Metrics& metrics, const ResolvedRun& run) {
   const RunPlanned& plan = run.plan;
-  metrics.family("proctor_run", "info", "What was run.");
+  metrics.family("proctor_run", "info", "The program and the stack of the run.");
   metrics.sample("proctor_run_info",
                  {{"run_id", plan.run_id},
                   {"version", plan.proctor_version},
@@ -61,7 +61,7 @@ void write_run(Metrics& metrics, const ResolvedRun& run) {
   metrics.sample("proctor_exit_code", {}, run.shell_exit_code);
   metrics.family("proctor_duration_seconds", "gauge", "From the start of the run to its newest record.");
   metrics.sample("proctor_duration_seconds", {}, static_cast<double>(run.elapsed_ms) / 1000);
-  metrics.family("proctor_run_problems", "gauge", "What reddens the run and is no case.");
+  metrics.family("proctor_run_problems", "gauge", "Problems that make the run fail beside its cases.");
   metrics.sample("proctor_run_problems", {}, run.problems.size());
   const auto drained = std::ranges::count(run.health, HealthWord(HealthFact::kDrained), &DeviceHealth::what);
   metrics.family("proctor_devices_drained", "gauge", "Devices that got no more cases.");

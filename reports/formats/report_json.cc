@@ -37,7 +37,7 @@ void write_subject_fact(JsonWriter& json, std::string_view name, const SubjectFa
   } else {
     json.member("value", fact.value);
   }
-  const std::string reason = fact.reason.empty() ? "the journal does not say it" : fact.reason;
+  const std::string reason = fact.reason.empty() ? "the journal does not contain this fact" : fact.reason;
   json.member("source", fact.value ? std::optional(fact.source) : std::nullopt);
   json.member("reason", fact.value ? std::nullopt : std::optional(reason)).close();
 }

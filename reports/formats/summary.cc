@@ -83,8 +83,9 @@ void add_head(std::string& out, const ResolvedRun& run, bool has_verdict) {
   out += verdict_line(run);
   out += outcomes_text(run) + ".\n";
   const std::string command = code_or_device_command(run.plan, "RUN_DIR");
-  for (const DeviceDoubtText& doubt : devices ? std::vector<DeviceDoubtText>() : run.device_doubts) {
-    out += markdown_prose(doubt.sentence);
+  for (const DeviceSuspicionText& suspicion :
+       devices ? std::vector<DeviceSuspicionText>() : run.device_suspicions) {
+    out += markdown_prose(suspicion.sentence);
     if (!command.empty()) out += " Code or device? " + markdown_code(command);
     out += '\n';
   }
@@ -238,9 +239,9 @@ void add_by_reason(MarkdownPage& page, const ResolvedRun& run, Outcome outcome, 
     const std::string words = readable_reason(cases.front()->verdict);
     const std::string name = reason.empty() ? "no reason"
                              : words == reason
-                                 ? markdown_prose(reason)
+                                 ? markdown_code(reason)
                                  : fmt::format("{} ({})", markdown_prose(words), markdown_code(reason));
-    page.add(is_device_gone(cases.front()->verdict) ? fmt::format("- {} × {}\n", cases.size(), name)
+    page.add(is_device_lost(cases.front()->verdict) ? fmt::format("- {} × {}\n", cases.size(), name)
                                                     : group_entry(name, cases));
   }
   if (shown < sorted.size())

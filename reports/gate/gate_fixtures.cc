@@ -373,7 +373,7 @@ Result<GateInputs> read_scene(const GateScene& scene, const fs::path& directory,
   return inputs;
 }
 
-std::string words_of(const GateVerdict& verdict) {
+std::string describe(const GateVerdict& verdict) {
   std::string words;
   const auto add = [&words](const std::string& cell, const std::vector<GateFinding>& findings) {
     for (const GateFinding& finding : findings) {

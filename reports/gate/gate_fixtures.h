@@ -71,6 +71,6 @@ Result<GateInputs> read_scene(const GateScene& scene, const std::filesystem::pat
                               bool backwards = false);
 
 // The text of each rule that does not hold, to search in it.
-std::string words_of(const GateVerdict& verdict);
+std::string describe(const GateVerdict& verdict);
 
 }  // namespace proctor::testing_support

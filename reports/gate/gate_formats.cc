@@ -186,12 +186,6 @@ std::string gate_statement(const GateInputs& inputs, const GateVerdict& verdict)
   return text + '\n';
 }
 
-std::string gate_details(std::size_t cells, std::size_t failed_cells, std::size_t failed_rules) {
-  if (failed_cells == 0 && failed_rules > 0) return count_text(failed_rules, "rule") + " of all runs";
-  return fmt::format("{} of {}", thousands(failed_cells == 0 ? cells : failed_cells),
-                     count_text(cells, "cell"));
-}
-
 std::string gate_text(const GateVerdict& verdict) {
   std::string out;
   if (!std::ranges::all_of(verdict.rules, &GateFinding::held)) out += "failed all runs\n";

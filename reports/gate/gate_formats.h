@@ -20,9 +20,6 @@ std::string gate_statement(const GateInputs& inputs, const GateVerdict& verdict)
 // what is very long is cut.
 std::string in_one_line(std::string_view text);
 
-// What follows the verdict: "4 of 4 cells", "1 of 4 cells", "2 rules of all runs".
-std::string gate_details(std::size_t cells, std::size_t failed_cells, std::size_t failed_rules);
-
 // For a terminal: one line of each cell, and below a failed one the rules that failed.
 std::string gate_text(const GateVerdict& verdict);
 

@@ -44,7 +44,7 @@ class Staged {
   std::string refusal(const std::set<std::string>& left_out = {}) const {
     if (!inputs_) return inputs_.error().what;
     const auto verdict = judge(*inputs_, left_out);
-    return verdict ? words_of(*verdict) : verdict.error().what;
+    return verdict ? describe(*verdict) : verdict.error().what;
   }
   GateVerdict verdict() const {
     const auto verdict = inputs_ ? judge(*inputs_) : Result<GateVerdict>(inputs_.error());
@@ -78,7 +78,7 @@ TEST(Gate, AcceptsReportsWithRecomputedDigests) {
   write_file(run_dir / "journal.jsonl", journal + chain.append(rendered_record(files)));
   const auto inputs = read_scene(scene, directory.path());
   ASSERT_TRUE(inputs);
-  EXPECT_EQ(words_of(*judge(*inputs)), "");
+  EXPECT_EQ(describe(*judge(*inputs)), "");
 }
 
 TEST(Gate, RejectsEachInvalidRunWithReason) {
@@ -109,7 +109,7 @@ TEST(Gate, CountsCasesOfDuplicateRunOnce) {
   ASSERT_EQ(verdict.cells.size(), 1u);
   EXPECT_EQ(verdict.cells.front().executed, verdict.cells.front().planned);
   EXPECT_FALSE(verdict.passed());
-  EXPECT_THAT(words_of(verdict), testing::Not(HasSubstr("not in the plan")));
+  EXPECT_THAT(describe(verdict), testing::Not(HasSubstr("not in the plan")));
 }
 
 TEST(Gate, InvalidRunTableIsComplete) {

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // By this variable Level Zero's loader takes another driver than that of the machine. Proctor itself sets it to hide cards.
-bool tells_another_driver(const EnvironmentVariable& variable) {
+bool report_another_driver(const EnvironmentVariable& variable) {
   return variable.name == "ZE_ENABLE_ALT_DRIVERS" && !variable.value.value_or("").empty() &&
          variable.by != "proctor";
 }
@@ -283,8 +283,8 @@ std::string GateReport::name() const {
 }
 
 std::string other_driver_in(const std::vector<EnvironmentVariable>& environment) {
-  const auto told = std::ranges::find_if(environment, tells_another_driver);
-  return told != environment.end() ? fmt::format("{}, by the {}", *told->value, told->by) : "";
+  const auto reported = std::ranges::find_if(environment, report_another_driver);
+  return reported != environment.end() ? fmt::format("{}, by the {}", *reported->value, reported->by) : "";
 }
 
 Result<GateReport> read_strictly(const fs::path& journal, const std::string& place,

@@ -73,7 +73,7 @@ void known_failures_rule(Judging& all, GateFinding& finding) {
 
 void baseline_rule(Judging& all, GateFinding& finding) {
   const bool required = all.inputs.policy.baseline_required;
-  finding.limit = required ? "an older run to compare with" : "not asked for";
+  finding.limit = required ? "an older run to compare with" : "not required";
   finding.value = all.inputs.baseline ? all.inputs.baseline->name : "none";
   if (required && !all.inputs.baseline)
     fail_rule(finding, "the policy requires an older run for comparison: use --baseline or --history");

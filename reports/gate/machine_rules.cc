@@ -164,7 +164,7 @@ bool was_probed(const ResolvedRun& run, const std::string& device) {
 }
 
 void hardware_rule(const CellView& view, GateFinding& finding) {
-  finding.limit = view.cell.hardware ? "evidence of the kernel for each device" : "not asked for";
+  finding.limit = view.cell.hardware ? "evidence of the kernel for each device" : "not required";
   const std::set<std::string> simulated = simulated_in(view);
   Texts missing;
   for (const auto& [report, device, busy] : view.devices) {
@@ -249,7 +249,7 @@ std::int64_t busy_ms(const CellView& view) {
 }
 
 void soak_rule(const CellView& view, GateFinding& finding) {
-  finding.limit = "not asked for";
+  finding.limit = "not required";
   std::int64_t resets = 0;
   for (const GateReport* report : view.reports)
     resets += std::ranges::count_if(report->run.health, [](const DeviceHealth& health) {

@@ -123,7 +123,7 @@ void journal_rule(const CellView& view, GateFinding& finding) {
 
 std::string why_cut_short(const ResolvedRun& run) {
   if (!run.ended) return "its journal has no end: the runner was killed";
-  if (run.stop_signal != 0) return fmt::format("signal {} asked it to stop", run.stop_signal);
+  if (run.stop_signal != 0) return fmt::format("signal {} stopped it", run.stop_signal);
   if (run.stop) return fmt::format("it was stopped: {}", run.stop->reason.text());
   if (run.warned_of(WarningCode::kPartRefused)) return "one of its parts was refused";
   if (run.warned_of(WarningCode::kPartIncomplete)) return "one of its parts was cut short";
@@ -135,7 +135,7 @@ Texts after_name(const GateReport& report, const std::string& why) {
 }
 
 void complete_rule(const CellView& view, GateFinding& finding) {
-  finding.limit = "each runner said all";
+  finding.limit = "the journal of each runner is complete";
   const auto cut = ask_each_run(
       view, finding, [](const GateReport& report) { return after_name(report, why_cut_short(report.run)); });
   finding.value = count_text(cut, "run") + " cut short";
@@ -149,7 +149,7 @@ std::string by_another_version(const CellView& view, const GateReport& report) {
 }
 
 void rendered_rule(const CellView& view, GateFinding& finding) {
-  finding.limit = "files beside a journal are what it renders to";
+  finding.limit = "the reports beside a journal match it";
   std::size_t count = 0;
   for (const GateReport* report : view.reports) {
     count += report->other_files.size();
@@ -162,13 +162,13 @@ void rendered_rule(const CellView& view, GateFinding& finding) {
 
 void signed_rule(const CellView& view, GateFinding& finding) {
   const auto& digests = view.all.inputs.signed_digests;
-  finding.limit = digests ? "the journal's digest is in " + view.policy().signed_digests : "not asked for";
+  finding.limit = digests ? "the journal's digest is in " + view.policy().signed_digests : "not required";
   const auto missing = ask_each_run(view, finding, [&](const GateReport& report) -> Texts {
     if (!digests || digests->contains(report.sha256)) return {};
     return {fmt::format("the journal of {} has the digest {}, which is not in {}", report.name(),
                         report.sha256, view.policy().signed_digests)};
   });
-  finding.value = digests ? count_text(missing, "digest") + " missing" : "not asked for";
+  finding.value = digests ? count_text(missing, "digest") + " missing" : "not required";
 }
 
 void subject_rule(const CellView& view, GateFinding& finding) {
@@ -203,12 +203,12 @@ void subject_rule(const CellView& view, GateFinding& finding) {
       }
     }
   }
-  if (names.empty()) finding.limit = "not asked for";
+  if (names.empty()) finding.limit = "not required";
   finding.value = values.empty() ? "nothing" : listed(values);
 }
 
 void clean_rule(const CellView& view, GateFinding& finding) {
-  finding.limit = view.policy().clean ? "no uncommitted change" : "not asked for";
+  finding.limit = view.policy().clean ? "no uncommitted change" : "not required";
   std::size_t dirty = 0;
   for (const GateReport* report : view.reports) {
     const SubjectFact& its = report->run.plan.subject.dirty;
@@ -259,14 +259,14 @@ void clock_rule(const CellView& view, GateFinding& finding) {
   finding.value = count_text(wrong, "run") + " with other dates";
 }
 
-std::string words_of(const NarrowingOption& option) {
+std::string describe(const NarrowingOption& option) {
   return option.option + (option.value.empty() ? "" : " " + clean_text(option.value));
 }
 
 // What left something out of a run that no plan could be held to, or "".
 std::string narrowed_by(const RunPlanned& plan) {
   for (const NarrowingOption& option : plan.restrictions.options) {
-    if (option.covered_by == kCoveredByPlan) return words_of(option);
+    if (option.covered_by == kCoveredByPlan) return describe(option);
   }
   if (!plan.filters.empty()) return plan.filters.front();
   if (plan.seed != 0) return fmt::format("--suite-arg seed={}", plan.seed);
@@ -322,7 +322,7 @@ void options_rule(const CellView& view, GateFinding& finding) {
   for (const GateReport* report : view.reports) {
     for (const NarrowingOption& option : report->run.plan.restrictions.options) {
       if (option.covered_by == kCoveredByPlan || option.covered_by == kCoveredByRule) continue;
-      typed.push_back(words_of(option));
+      typed.push_back(describe(option));
       fail_rule(finding, fmt::format("{} was run with {}, whose effect on its verdicts is unknown",
                                      report->name(), typed.back()));
     }
@@ -423,7 +423,7 @@ void program_rule(const CellView& view, GateFinding& finding) {
       }
     }
     if (!is_named && view.has_case_in(*report))
-      fail_rule(finding, fmt::format("{} does not say which program it tested", report->name()));
+      fail_rule(finding, fmt::format("{} does not name the tested program", report->name()));
   }
   finding.value = listed(values);
   if (view.cell.program.empty() && values.size() > 1 && !values.contains("unknown"))

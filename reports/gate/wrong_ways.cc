@@ -7,6 +7,7 @@
 #include "harness/base/read_file.h"
 #include "harness/base/toml_reader.h"
 #include "harness/base/words.h"
+#include "harness/journal/events.h"
 
 namespace proctor::testing_support {
 namespace {
@@ -185,7 +186,7 @@ void remove_cases(SceneRun& run, const Json& names, const Json& /*change*/) {
 }
 
 Json record_of(const Json& members) {
-  Json record = {{"v", 1}};
+  Json record = {{"v", kJournalVersion}};
   record.update(members);
   return record;
 }

@@ -45,10 +45,10 @@ Result<std::string> real_place(const std::string& path, const char* doing) {
   }
   if (S_ISDIR(info.st_mode)) return refused(doing, path, "it is a directory", "A history is one file.");
   if (!S_ISREG(info.st_mode)) return refused(doing, path, "it is not a regular file");
-  for (const char* beside :
+  for (const char* sibling :
        {"-journal", "-wal"}) {  // what SQLite writes there first, it would refuse without a name
-    if (fs::is_symlink(place + beside, error))
-      return refused(doing, path, fmt::format("{}{} is a link", path, beside));
+    if (fs::is_symlink(place + sibling, error))
+      return refused(doing, path, fmt::format("{}{} is a link", path, sibling));
   }
   return place;
 }

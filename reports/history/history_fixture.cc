@@ -30,7 +30,7 @@ std::string canonical_text(const RunResults& run) {
     text += fmt::format("  {} | {} | {} {} {} {} {} {} {} {}\n", result.id,
                         to_string(run.variants[result.variant]), to_string(result.verdict),
                         to_string(result.result_class), result.attempts, result.flaky, result.duration_ms,
-                        result.device, cause.key, words_of(run, result));
+                        result.device, cause.key, describe(run, result));
     for (const Measure& measure : result.measures)
       text += fmt::format("    {} {} {} {} {}\n", measure.name, measure.value, measure.unit, measure.n,
                           measure.spread);

@@ -97,7 +97,7 @@ TEST_F(HistoryTest, CasesOfOneCauseKeepTheirMessages) {
   EXPECT_EQ(answer->failing[1].last.cause, "expected 637 bytes");
   const auto back = history.results_of(history.runs()->front());
   ASSERT_TRUE(back) << back.error().what;
-  EXPECT_EQ(words_of(*back, back->cases[1]), "expected 637 bytes");
+  EXPECT_EQ(describe(*back, back->cases[1]), "expected 637 bytes");
 }
 
 TEST_F(HistoryTest, ImportsJournalOnce) {
@@ -449,7 +449,7 @@ TEST_F(HistoryTest, RejectsForeignTriggersAndViews) {
     change_file(file_in(directory), change);
     const std::string before = bytes_of(file_in(directory));
     EXPECT_THAT(why_not_written(file_in(directory)), HasSubstr("it is damaged: it ")) << change;
-    EXPECT_THAT(why_not_read(file_in(directory)), HasSubstr("of version 1")) << change;
+    EXPECT_THAT(why_not_read(file_in(directory)), HasSubstr("of version 2")) << change;
     EXPECT_TRUE(bytes_of(file_in(directory)) == before);
   }
 }

@@ -107,9 +107,9 @@ std::vector<FailingCase> failing_in(Database& database, const SeenRuns& runs, co
 
 // ---- Flakiness ----
 
-// The number of disagreeing runs of each case that failed at `since` or later.
-std::map<SeenCase, int> disagreeing_in(Database& database, const Attendance& attendance,
-                                       const std::string& since) {
+// The number of inconsistent runs of each case that failed at `since` or later.
+std::map<SeenCase, int> inconsistent_runs_in(Database& database, const Attendance& attendance,
+                                             const std::string& since) {
   std::map<SeenCase, int> inconsistent_runs;
   Statement row(database, kBad);
   for (row.bind(since); row.step();) {
@@ -125,7 +125,7 @@ std::map<SeenCase, int> disagreeing_in(Database& database, const Attendance& att
 std::vector<FlakyCase> flaky_in(Database& database, const SeenRuns& runs, const HistoryQuestion& question) {
   const Attendance attendance(database, runs, question.since);
   std::vector<FlakyCase> flaky;
-  for (const auto& [seen, inconsistent_runs] : disagreeing_in(database, attendance, question.since)) {
+  for (const auto& [seen, inconsistent_runs] : inconsistent_runs_in(database, attendance, question.since)) {
     const std::string& id = runs.ids()[runs.index_of(seen.test)];
     const int count = attendance.runs_of(seen);
     if (inconsistent_runs == 0 || count < kFewestRuns || !glob_match(question.case_glob, id)) continue;
@@ -307,7 +307,7 @@ Result<Past> past_of(History& history, const RunResults& run) {
     read_past(runs, places, past.cases);
     name_runs(runs, past);
     const Attendance attendance(database, runs, "");
-    const auto inconsistent_runs = disagreeing_in(database, attendance, "");
+    const auto inconsistent_runs = inconsistent_runs_in(database, attendance, "");
     for (const auto& [seen, place] : places) {
       const auto bad = inconsistent_runs.find(seen);
       if (const int count = attendance.runs_of(seen); count >= kFewestRuns)

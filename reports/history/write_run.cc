@@ -269,19 +269,18 @@ void remove_run(Database& database, std::int64_t id) {
 }
 
 void remove_orphans(Database& database) {
-  database.execute(
-      "DELETE FROM test WHERE id NOT IN (SELECT test FROM result);"
-      "DELETE FROM reason WHERE id NOT IN (SELECT reason FROM result WHERE reason IS NOT NULL);"
-      "DELETE FROM device WHERE id NOT IN (SELECT device FROM result WHERE device IS NOT NULL UNION SELECT "
-      "device "
-      "FROM used_device);"
-      "DELETE FROM variant WHERE id NOT IN (SELECT variant FROM run_variant);"
-      "DELETE FROM cause WHERE id NOT IN (SELECT cause FROM cause_of_run);"
-      "DELETE FROM metric WHERE id NOT IN (SELECT metric FROM measure);"
-      "DELETE FROM stack WHERE id NOT IN (SELECT stack FROM run);"
-      "DELETE FROM merged_part WHERE merged NOT IN (SELECT other.merged FROM merged_part AS kept JOIN "
-      "merged_part "
-      "AS other ON other.shard = kept.shard WHERE kept.merged IN (SELECT run_id FROM run))");
+  database.execute(R"(
+    DELETE FROM test WHERE id NOT IN (SELECT test FROM result);
+    DELETE FROM reason WHERE id NOT IN (SELECT reason FROM result WHERE reason IS NOT NULL);
+    DELETE FROM device WHERE id NOT IN (SELECT device FROM result WHERE device IS NOT NULL
+                                        UNION SELECT device FROM used_device);
+    DELETE FROM variant WHERE id NOT IN (SELECT variant FROM run_variant);
+    DELETE FROM cause WHERE id NOT IN (SELECT cause FROM cause_of_run);
+    DELETE FROM metric WHERE id NOT IN (SELECT metric FROM measure);
+    DELETE FROM stack WHERE id NOT IN (SELECT stack FROM run);
+    DELETE FROM merged_part WHERE merged NOT IN (
+      SELECT other.merged FROM merged_part AS kept JOIN merged_part AS other ON other.shard = kept.shard
+      WHERE kept.merged IN (SELECT run_id FROM run)))");
 }
 
 }  // namespace proctor

@@ -80,7 +80,7 @@ class Facts {
   void add(const JoinPart& part, const std::string& name, const std::string& value, bool known = true) {
     const auto [first, inserted] = first_.emplace(name, std::pair(part.place, value));
     if (inserted && known) stack_.emplace_back(name, value);
-    if (inserted || first->second.second == value || !told_.insert(name).second) return;
+    if (inserted || first->second.second == value || !reported_.insert(name).second) return;
     differences_.push_back(
         {WarningCode::kPartMismatch, fmt::format("{} is {} in {}, but {} in {}", name, first->second.second,
                                                  first->second.first, value, part.place)});
@@ -91,7 +91,7 @@ class Facts {
   std::vector<StackFact> unsaid_;
   std::set<std::string> fingerprint_names_;
   std::map<std::string, std::pair<std::string, std::string>> first_;  // name -> place, value
-  std::set<std::string> told_;
+  std::set<std::string> reported_;
   std::vector<Warning> differences_;
   std::set<std::string> sims_;
   std::optional<SimInfo> sim_;

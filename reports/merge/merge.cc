@@ -263,7 +263,7 @@ Result<void> share_cases(Inputs& sorted) {
   };
   std::map<std::string_view, Place> places;
   for (MergePart& part : sorted) {
-    part.told.resize(part.run.cases.size());
+    part.reported.resize(part.run.cases.size());
     for (const ResolvedCase& test : part.run.cases) {
       const auto [found, is_new] = places.try_emplace(test.planned.id, Place{&part, test.index});
       Place& place = found->second;
@@ -275,7 +275,7 @@ Result<void> share_cases(Inputs& sorted) {
   }
   std::vector<std::string> ids;
   for (const auto& [id, place] : places) {
-    place.part->told[place.index] = true;
+    place.part->reported[place.index] = true;
     ids.emplace_back(id);
   }
   const MergePart& first = sorted.front();
@@ -316,12 +316,12 @@ void copy(const MergePart& part, const Whole& whole, EventSink& out) {
   for (const Warning& warning : run.warnings)
     out.on(Warning{warning.code, name_of(part) + ": " + warning.text});
   // What others have executed in its place is no longer missing.
-  const bool all_told = std::ranges::find(part.told, false) == part.told.end();
-  if (const std::string why = records.cut_short(); !why.empty() && all_told)
+  const bool all_reported = std::ranges::find(part.reported, false) == part.reported.end();
+  if (const std::string why = records.cut_short(); !why.empty() && all_reported)
     out.on(Warning{WarningCode::kPartIncomplete, name_of(part) + ": " + why});
   std::vector<Event> events;
   for (const ResolvedCase& test : run.cases) {
-    if (!part.told[test.index]) continue;
+    if (!part.reported[test.index]) continue;
     records.copy_attempts(test, 0, events);
     events.emplace_back(records.end_of(test));
     if (const CasePast* past = test.past) events.emplace_back(*past);
@@ -412,7 +412,7 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole) {
       if (facts.insert(fact.first).second) merged.stack.push_back(fact);
     }
     for (const ResolvedCase& test : part.run.cases) {
-      if (part.told[test.index]) merged.cases.push_back(test.planned);
+      if (part.reported[test.index]) merged.cases.push_back(test.planned);
     }
   }
   // That one shard may execute nothing does not hold for one that has devices.

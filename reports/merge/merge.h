@@ -16,7 +16,7 @@ struct MergePart {
   std::string name{};   // for messages: the run directory as typed
   std::string place{};  // "shard-2/", "remaining-1/": where its files are in the directory of the merged run
   ResolvedRun run{};
-  std::vector<bool> told{};  // by case: the merged run has it from this part
+  std::vector<bool> reported{};  // by case: the merged run has it from this part
 };
 
 // Reads a run by its name.

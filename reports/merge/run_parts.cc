@@ -106,14 +106,14 @@ SubjectFact agreed(const std::vector<TestedPart>& parts, SubjectFact Subject::*f
     if (*value == known) continue;
     const std::string why =
         fmt::format("it is {} in {}, but {} in {}", known, first->name, *value, part.name);
-    warnings.push_back({WarningCode::kPartMismatch, "what is tested, " + name + ": " + why});
+    warnings.push_back({WarningCode::kPartMismatch, "the subject, " + name + ": " + why});
     return {{}, "", why};
   }
   return subject_of(first != nullptr ? *first : parts.front()).*fact;
 }
 
 // One dirty part makes the whole dirty; it is clean where all are.
-SubjectFact dirt_of(const std::vector<TestedPart>& parts) {
+SubjectFact working_tree_state(const std::vector<TestedPart>& parts) {
   SubjectFact found = subject_of(parts.front()).dirty;
   for (const TestedPart& part : parts) {
     const SubjectFact& dirty = subject_of(part).dirty;
@@ -225,7 +225,7 @@ Tested tested_by(const std::vector<TestedPart>& parts) {
   subject.repository = agreed(parts, &Subject::repository, "repository", tested.warnings);
   std::vector<Warning> of_builds;  // each shard has a job of its own
   subject.build = agreed(parts, &Subject::build, "build", of_builds);
-  subject.dirty = dirt_of(parts);
+  subject.dirty = working_tree_state(parts);
   subject.checkout = subject_of(parts.front()).checkout;
   std::set<std::pair<std::string, std::string>> known;
   for (const TestedPart& part : parts) {

@@ -24,9 +24,9 @@ constexpr std::size_t kMostFigures = 60;
 constexpr std::size_t kMostColumns = 16;  // devices of a model, as columns
 constexpr std::size_t kMostOpenLines = 40;
 
-std::string_view look_of(StepState state) {
-  constexpr std::array<std::string_view, kStepStates> kStateLooks = {"passed", "failed", "flaky", "skipped"};
-  return kStateLooks[static_cast<std::size_t>(state)];
+std::string_view style_of(StepState state) {
+  constexpr std::array<std::string_view, kStepStates> kStateStyles = {"passed", "failed", "flaky", "skipped"};
+  return kStateStyles[static_cast<std::size_t>(state)];
 }
 
 // The beginning identifies a device for people: "GPU-47d38ec8".
@@ -48,7 +48,7 @@ json sign_fields(const AcceptedDevice& device, const std::vector<std::string>& s
     if (step == nullptr) return json{{"step", name}, {"word", "not a step of this device"}};
     const bool has_reason = step->state == StepState::kFailed && device.verdict != RunVerdict::kPassed;
     return json{{"step", name},
-                {"look", look_of(step->state)},
+                {"look", style_of(step->state)},
                 {"sign", sign_of(step->state)},
                 {"word", to_string(step->state)},
                 {"gap", step->gap},

@@ -10,10 +10,10 @@
 namespace proctor {
 namespace {
 
-constexpr std::array kLooks = {Look{"failed", "✗"}, Look{"notrun", "?"},  Look{"flaky", "↻"},
-                               Look{"known", "~"},  Look{"skipped", "–"}, Look{"passed", "✓"}};
+constexpr std::array kStyles = {Style{"failed", "✗"}, Style{"notrun", "?"},  Style{"flaky", "↻"},
+                                Style{"known", "~"},  Style{"skipped", "–"}, Style{"passed", "✓"}};
 
-std::string_view look_of(const Verdict& verdict, ResultClass result_class) {
+std::string_view style_of(const Verdict& verdict, ResultClass result_class) {
   switch (result_class) {
     case ResultClass::kPassing:
       return "passed";
@@ -86,7 +86,7 @@ std::string culprit_of(const ResolvedCase& test) {
   return is_device && !device.empty() && !text.empty() ? text + ", " + device : text;
 }
 
-std::string words_of(Change change) {
+std::string describe(Change change) {
   std::string words(to_string(change));
   std::ranges::replace(words, '_', ' ');
   return words;
@@ -123,33 +123,33 @@ std::string suite_name(const std::string& suite, const std::string& backend) {
   return backend.empty() || backend == "none" ? suite : suite + "." + backend;
 }
 
-std::string_view look_of(const ResolvedCase& test) { return look_of(test.verdict, test.result_class); }
+std::string_view style_of(const ResolvedCase& test) { return style_of(test.verdict, test.result_class); }
 
-std::string_view look_of(const Verdict& verdict) {
-  return look_of(verdict, meaning_of(verdict).result_class);
+std::string_view style_of(const Verdict& verdict) {
+  return style_of(verdict, meaning_of(verdict).result_class);
 }
 
-std::string_view look_of(Outcome outcome) { return look_of(Verdict{outcome, ""}); }
+std::string_view style_of(Outcome outcome) { return style_of(Verdict{outcome, ""}); }
 
-std::string_view look_of(RunVerdict verdict) {
+std::string_view style_of(RunVerdict verdict) {
   if (verdict == RunVerdict::kPassed) return "passed";
   return verdict == RunVerdict::kFailed || verdict == RunVerdict::kMachineFailed ? "failed" : "notrun";
 }
 
-std::span<const Look> all_looks() { return kLooks; }
+std::span<const Style> all_styles() { return kStyles; }
 
-std::string_view sign_of(std::string_view look) {
-  const auto found = std::ranges::find(kLooks, look, &Look::name);
-  return found == kLooks.end() ? "?" : found->sign;
+std::string_view sign_of(std::string_view style) {
+  const auto found = std::ranges::find(kStyles, style, &Style::name);
+  return found == kStyles.end() ? "?" : found->sign;
 }
 
-std::string_view worst_look(const LookCounts& counts) {
-  for (const std::string_view look : {"failed", "notrun", "flaky", "known", "passed", "skipped"}) {
-    if (counts.contains(look)) return look;
+std::string_view worst_style(const StyleCounts& counts) {
+  for (const std::string_view style : {"failed", "notrun", "flaky", "known", "passed", "skipped"}) {
+    if (counts.contains(style)) return style;
   }
   return "notrun";
 }
 
-std::string_view words_of_look(std::string_view look) { return look == "notrun" ? "not run" : look; }
+std::string_view label_of_style(std::string_view style) { return style == "notrun" ? "not run" : style; }
 
 }  // namespace proctor

@@ -38,7 +38,7 @@ const AttemptEnded* newest_end(const ResolvedCase& test);
 // Null where the history of the page does not know it.
 const Flakiness* flakiness_of(const PageRun& run, const ResolvedCase& test);
 
-std::string words_of(Change change);  // "still failing"
+std::string describe(Change change);  // "still failing"
 
 // Each run has its own variants and causes: on a page they are numbered through, causes from 1. 0: it has no cause.
 std::size_t variant_number(const PageRequest& request, const PageCase& shown);
@@ -48,23 +48,23 @@ std::size_t cause_number(const PageRequest& request, const PageCase& shown);
 std::string suite_name(const std::string& suite, const std::string& backend);
 
 // How a result looks: a class of page.css, which has its colours, and the sign beside them.
-struct Look {
+struct Style {
   std::string_view name;
   std::string_view sign;
 };
 
 // From failed to passed.
-std::span<const Look> all_looks();
-std::string_view look_of(const ResolvedCase& test);
-std::string_view look_of(const Verdict& verdict);  // of an attempt
-std::string_view look_of(Outcome outcome);         // of a case that ended so
-std::string_view look_of(RunVerdict verdict);
-std::string_view sign_of(std::string_view look);
+std::span<const Style> all_styles();
+std::string_view style_of(const ResolvedCase& test);
+std::string_view style_of(const Verdict& verdict);  // of an attempt
+std::string_view style_of(Outcome outcome);         // of a case that ended so
+std::string_view style_of(RunVerdict verdict);
+std::string_view sign_of(std::string_view style);
 
 // How many cases have each look.
-using LookCounts = std::map<std::string_view, std::size_t>;
+using StyleCounts = std::map<std::string_view, std::size_t>;
 // That of most weight: skipped cases show nothing of the others.
-std::string_view worst_look(const LookCounts& counts);
-std::string_view words_of_look(std::string_view look);  // "failed", "not run"
+std::string_view worst_style(const StyleCounts& counts);
+std::string_view label_of_style(std::string_view style);  // "failed", "not run"
 
 }  // namespace proctor

@@ -150,7 +150,7 @@ std::string age_of(const CauseCases& cause) {
 
 json badge_of_cause(const ResolvedCase& test) {
   if (test.moved) return badge("flaky", "moved");
-  return test.bad ? badge_of(look_of(test), test.verdict) : badge("flaky", "flaky");
+  return test.bad ? badge_of(style_of(test), test.verdict) : badge("flaky", "flaky");
 }
 
 json view_of_cause(const PageView& view, const CauseCases& cause) {
@@ -236,7 +236,7 @@ constexpr int kFewDays = 14;  // that an entry still holds
 
 json plain_case(const ResolvedCase& test) {
   return {{"id", test.planned.id},
-          {"badge", badge_of(look_of(test), test.verdict)},
+          {"badge", badge_of(style_of(test), test.verdict)},
           {"message", message_line(test)},
           {"command", test.rerun_command()}};
 }
@@ -347,8 +347,8 @@ json known_section(const PageView& view) {
   std::size_t shown = 0;
   for (const auto& [key, entry] : all) {
     if (++shown > kMostKnown) break;
-    const std::string_view look = entry.days && *entry.days < kFewDays ? "failed" : "known";
-    table.add({entry.days ? badge_cell(look, days_left_words(*entry.days)) : json("unknown"), key.until,
+    const std::string_view style = entry.days && *entry.days < kFewDays ? "failed" : "known";
+    table.add({entry.days ? badge_cell(style, days_left_words(*entry.days)) : json("unknown"), key.until,
                key.at, key.source, entry.owner, entry.cases.size(),
                entry.cases.empty()
                    ? json("no case failed so")

@@ -51,7 +51,7 @@ json changed_classes(const PageChanges& changes, const PageRun& run) {
   for (const auto& [change, found] : classes) {
     view.push_back(
         {{"open", change == Change::kRegression || change == Change::kNewFailing},
-         {"words", words_of(change)},
+         {"words", describe(change)},
          {"count", found.size()},
          {"cases", first_of(found, kMostChangesNamed,
                             [&](const CaseChange* one) { return changed_case(*one, changes, run); })},

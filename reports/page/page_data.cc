@@ -214,7 +214,7 @@ void write_durations(JsonWriter& json, const PageRun& run, const ResolvedCase& t
     out.item(human_duration(Milliseconds(outcome.duration_ms)));
   });
   if (const Flakiness* flaky = flakiness_of(run, test)) {
-    json.open_array("flakiness").item(flaky->runs).item(flaky->disagreeing);
+    json.open_array("flakiness").item(flaky->runs).item(flaky->inconsistent_runs);
     json.item(flaky->low).item(flaky->high).close();
   }
 }
@@ -250,9 +250,9 @@ class Details {
     const CasePast* past = shown_.past.get();
     return {{"Owner", owner_text(test_)},
             {"Next", next_text(test_.diagnosis)},
-            {"Where to look", test_.bad ? where_to_look(test_) : ""},
+            {"Where to look", test_.bad ? evidence_location(test_) : ""},
             {"Known failure", test_.end ? test_.end->known_failure : ""},
-            {"Against the run before", shown_.change ? words_of(*shown_.change) : ""},
+            {"Against the run before", shown_.change ? describe(*shown_.change) : ""},
             {"History", test_.bad && past != nullptr && past->failing_runs > 0 ? age_text(*past) : ""},
             {"Before", past != nullptr ? flaky_text(*past) : ""}};
   }
@@ -270,7 +270,7 @@ class Details {
   }
 
   static void write_verdict(JsonWriter& json, const Verdict& verdict) {
-    json.member("verdict", data_text(readable(verdict), kIdBytes)).member("look", look_of(verdict));
+    json.member("verdict", data_text(readable(verdict), kIdBytes)).member("look", style_of(verdict));
     if (!verdict.reason.empty()) json.member("code", data_text(to_string(verdict), kIdBytes));
   }
 

@@ -17,7 +17,7 @@ using testing::Not;
 
 constexpr const char* kCommit = "0123456789abcdef0123456789abcdef01234567";
 
-struct Told {
+struct Reported {
   std::string id{};
   std::string message{};
   std::string file{};
@@ -27,9 +27,9 @@ struct Told {
   std::string got{};
 };
 
-RunPlanned plan_on_github(const std::vector<Told>& cases) {
+RunPlanned plan_on_github(const std::vector<Reported>& cases) {
   std::vector<PlannedCase> all;
-  for (const Told& one : cases) all.push_back(planned(one.id));
+  for (const Reported& one : cases) all.push_back(planned(one.id));
   RunPlanned plan = plan_of(std::move(all));
   plan.subject.commit.value = kCommit;
   plan.subject.repository.value = "https://github.com/acme/kernels.git";
@@ -37,9 +37,9 @@ RunPlanned plan_on_github(const std::vector<Told>& cases) {
 }
 
 // Each case fails so.
-std::vector<Event> failing_cases(const std::vector<Told>& cases) {
+std::vector<Event> failing_cases(const std::vector<Reported>& cases) {
   std::vector<Event> events = {plan_on_github(cases)};
-  for (const Told& one : cases) {
+  for (const Reported& one : cases) {
     AttemptStarted start = started(one.id);
     start.devices = {one.device};
     events.emplace_back(start);
@@ -152,7 +152,7 @@ TEST(PageCauses, GreenRunHasNoProblemSections) {
 
 // Failures on xpu-sim:0 and passes on xpu-sim:1.
 std::vector<Event> two_devices(int failures, int passes) {
-  std::vector<Told> cases;
+  std::vector<Reported> cases;
   for (int i = 0; i < failures; ++i) cases.push_back({fmt::format("m.xpu/{}", i), "x", "x.cc", i});
   std::vector<Event> events = failing_cases(cases);
   RunPlanned plan = std::get<RunPlanned>(events.front());

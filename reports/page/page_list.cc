@@ -103,7 +103,7 @@ std::string log_text(const Listed& one) {
 std::int64_t flaky_share(const Listed& one) {
   const Flakiness* flaky = flakiness_of(one.run(), one.test());
   if (flaky == nullptr) return -1;
-  return flaky->runs == 0 ? 0 : 1000LL * flaky->disagreeing / flaky->runs;
+  return flaky->runs == 0 ? 0 : 1000LL * flaky->inconsistent_runs / flaky->runs;
 }
 
 // The outcomes of a case in the runs before, as page.js reads them.
@@ -188,12 +188,13 @@ class List {
 
   void write(JsonWriter& json) const {
     json.open_object().objects("runs", request_.runs, write_run).open_object("signs");
-    for (const Look& look : all_looks()) json.member(look.name, look.sign);
+    for (const Style& style : all_styles()) json.member(style.name, style.sign);
     json.close().open_object("looks");
-    for (const Outcome outcome : kAllOutcomes) json.member(to_string(outcome), look_of(outcome));
+    for (const Outcome outcome : kAllOutcomes) json.member(to_string(outcome), style_of(outcome));
     json.close().open_array("owners");
-    for (const Blame blame : {Blame::kNobody, Blame::kCode, Blame::kMachine, Blame::kSetup})
-      json.item(to_string(blame));
+    for (const FailureOwner cause :
+         {FailureOwner::kNobody, FailureOwner::kCode, FailureOwner::kMachine, FailureOwner::kSetup})
+      json.item(to_string(cause));
     json.close().open_array("variants");
     for (const PageRun& run : request_.runs) {
       for (const Variant& variant : run.resolved.variants) json.item(data_text(to_string(variant)));

@@ -195,17 +195,17 @@ json relaxation(const PageRelaxation& one) {
 
 // How the cases of a check ended, or those of all checks of a rule: how many by their looks.
 struct Fared {
-  LookCounts looks{};
+  StyleCounts styles{};
   std::size_t cases = 0;
   std::vector<std::string> failed{};  // the first ids
 
-  void add(std::string_view look, const std::string& id) {
-    ++looks[look];
+  void add(std::string_view style, const std::string& id) {
+    ++styles[style];
     ++cases;
-    if (look == "failed" && failed.size() < kMostFailedNamed) failed.push_back(id);
+    if (style == "failed" && failed.size() < kMostFailedNamed) failed.push_back(id);
   }
   void add(const Fared& other) {
-    for (const auto& [look, count] : other.looks) looks[look] += count;
+    for (const auto& [style, count] : other.styles) styles[style] += count;
     cases += other.cases;
     for (const std::string& id : other.failed) {
       if (failed.size() < kMostFailedNamed) failed.push_back(id);
@@ -246,11 +246,11 @@ constexpr std::string_view kNotHere = "not in this run";
 
 json fared_cell(const Fared& fared) {
   if (fared.cases == 0) return badge_cell("notrun", kNotHere);
-  const std::string_view look = worst_look(fared.looks);
-  json cell = badge_cell(look, words_of_look(look));
-  if (look == "failed") {
+  const std::string_view style = worst_style(fared.styles);
+  json cell = badge_cell(style, label_of_style(style));
+  if (style == "failed") {
     cell["cases"] = {{"ids", first_of(fared.failed, fared.failed.size(), case_link)},
-                     {"more", beyond(fared.looks.at("failed"), fared.failed.size())}};
+                     {"more", beyond(fared.styles.at("failed"), fared.failed.size())}};
   }
   return cell;
 }
@@ -258,7 +258,7 @@ json fared_cell(const Fared& fared) {
 json checks_cell(const PageRule& rule, const FaredByCheck& checks) {
   if (rule.checks.empty()) return badge_cell("notrun", "no check");
   const auto view = [&checks](const PageCheck& check) {
-    return json{{"sign", sign_of(worst_look(fared_in(checks, check).looks))},
+    return json{{"sign", sign_of(worst_style(fared_in(checks, check).styles))},
                 {"check", check.id},
                 {"faults", check.faults.empty() ? "no fault" : joined(check.faults, "; ")}};
   };
@@ -270,33 +270,33 @@ json checks_cell(const PageRule& rule, const FaredByCheck& checks) {
 
 // The rules that failed, the others, and how many there are of each look.
 json rule_fields(const PageCoverage& coverage, const FaredByCheck& checks) {
-  LookCounts looks;
+  StyleCounts styles;
   PageTable failed({"Rule", "In this run", "#Cases", "Checks, and the faults that kill them"}, kMostRowBytes);
   PageTable others = failed;
   std::size_t not_here = 0;
   for (const PageRule& rule : coverage.rules) {
     const Fared fared = fared_of(rule, checks);
-    const std::string_view look = worst_look(fared.looks);
-    ++(fared.cases == 0 ? not_here : looks[look]);
-    (look == "failed" ? failed : others)
+    const std::string_view style = worst_style(fared.styles);
+    ++(fared.cases == 0 ? not_here : styles[style]);
+    (style == "failed" ? failed : others)
         .add({{{"text", rule.id}, {"small", page_line(joined(rule.sources, "; "), kSourcesBytes)}},
               fared_cell(fared),
               fared.cases == 0 ? json() : json(fared.cases),
               checks_cell(rule, checks)});
   }
   json summary = json::array();
-  const auto add = [&summary](std::string_view look, std::size_t count, std::string_view what) {
-    summary.push_back(badge_cell(look, fmt::format("{} {}", thousands(count), what)));
+  const auto add = [&summary](std::string_view style, std::size_t count, std::string_view what) {
+    summary.push_back(badge_cell(style, fmt::format("{} {}", thousands(count), what)));
   };
-  for (const auto& [look, count] : looks) add(look, count, words_of_look(look));
+  for (const auto& [style, count] : styles) add(style, count, label_of_style(style));
   if (not_here > 0) add("notrun", not_here, kNotHere);
   const json remaining = others.view();
   return {{"rules", count_text(coverage.rules.size(), "rule")},
           {"fared", summary},
           {"failed", failed.view()},
-          {"others", remaining.is_null()        ? ""
-                     : looks.contains("failed") ? "The other rules"
-                                                : "All rules"},
+          {"others", remaining.is_null()         ? ""
+                     : styles.contains("failed") ? "The other rules"
+                                                 : "All rules"},
           {"remaining", remaining}};
 }
 

@@ -26,7 +26,7 @@ constexpr std::size_t kMostEachDeviceBytes = 100'000;
 
 struct MatrixCell {
   std::size_t all = 0;
-  LookCounts looks{};
+  StyleCounts styles{};
   int oldest = 0;                  // the most runs in a row that one of its cases fails
   const PastRun* since = nullptr;  // the first of them
 };
@@ -48,7 +48,7 @@ const PastRun* first_failing_run(const PageRun& run, const PageCase& shown) {
 void count_case(const PageRequest& request, const PageCase& shown, MatrixCell& cell) {
   const ResolvedCase& test = shown.test;
   ++cell.all;
-  ++cell.looks[counted_as(test)];
+  ++cell.styles[counted_as(test)];
   if (test.result_class != ResultClass::kFailing || shown.failing_runs() <= cell.oldest) return;
   cell.oldest = shown.failing_runs();
   cell.since = first_failing_run(request.runs[shown.run], shown);
@@ -56,9 +56,9 @@ void count_case(const PageRequest& request, const PageCase& shown, MatrixCell& c
 
 // A suite with known failures passed.
 json state_cell(const MatrixCell& cell) {
-  const std::string_view worst = worst_look(cell.looks);
-  const std::string_view look = worst == "known" ? "passed" : worst;
-  return badge_cell(look, words_of_look(look));
+  const std::string_view worst = worst_style(cell.styles);
+  const std::string_view style = worst == "known" ? "passed" : worst;
+  return badge_cell(style, label_of_style(style));
 }
 
 // A number that is a link, or nothing.
@@ -82,8 +82,8 @@ std::vector<json> matrix_row(std::size_t place, const Variant& variant, MatrixCe
   std::vector<json> cells = {variant.suite,    variant.backend == "none" ? "" : variant.backend,
                              variant.stack,    model_cell(variant.device_model, variant.simulated),
                              state_cell(cell), count_cell(cell.all, state)};
-  for (const std::string_view look : {"passed", "failed", "flaky", "known", "skipped", "notrun"})
-    cells.push_back(count_cell(cell.looks[look], fmt::format("{}&look={}", state, look)));
+  for (const std::string_view style : {"passed", "failed", "flaky", "known", "skipped", "notrun"})
+    cells.push_back(count_cell(cell.styles[style], fmt::format("{}&look={}", state, style)));
   cells.push_back(has_past ? first_failed(cell) : json());
   return cells;
 }
@@ -129,7 +129,7 @@ std::string peaks_text(const std::string& device, const Figures& peaks) {
 
 // Whether the device can be used, and what makes it stand out among those of the run.
 struct DeviceState {
-  std::string_view look{};
+  std::string_view style{};
   std::string_view state{};
   std::string evidence{};
 };
@@ -142,10 +142,10 @@ DeviceState state_of(const ResolvedRun& run, const std::string& device, const De
                          return std::ranges::any_of(test.attempts, had_it);
                        });
   DeviceState state = is_used ? DeviceState{"passed", "in use"} : DeviceState{"skipped", "unused"};
-  for (const DeviceDoubtText& doubt : run.device_doubts) {
-    if (doubt.device != device) continue;
-    state = share.is_outlier ? DeviceState{"failed", "fails more often", doubt.sentence}
-                             : DeviceState{"flaky", "all failures", doubt.sentence};
+  for (const DeviceSuspicionText& suspicion : run.device_suspicions) {
+    if (suspicion.device != device) continue;
+    state = share.is_outlier ? DeviceState{"failed", "fails more often", suspicion.sentence}
+                             : DeviceState{"flaky", "all failures", suspicion.sentence};
   }
   for (const DeviceHealth& health : run.health) {
     if (health.device != device) continue;
@@ -165,7 +165,7 @@ std::vector<json> device_cells(const ResolvedRun& run, const PlannedDevice& devi
   const std::string address = "device=" + state_value(device.id);
   return {plain_id(device.id),
           model_cell(model_text(device), device.simulated),
-          {{"badge", badge(state.look, state.state)}, {"small", state.evidence}},
+          {{"badge", badge(state.style, state.state)}, {"small", state.evidence}},
           count_cell(static_cast<std::size_t>(share.all), address),
           count_cell(static_cast<std::size_t>(share.bad), address + "&look=failed"),
           peaks_text(device.id, peaks)};
@@ -184,9 +184,9 @@ json each_device_table(const ResolvedRun& run) {
       counts += fmt::format("{}{}: {} of {}", counts.empty() ? "" : ", ", device, thousands(count.bad),
                             thousands(count.bad + count.good));
     }
-    const std::string_view look = row.suspect == Suspect::kUnclear ? "notrun" : "failed";
+    const std::string_view style = row.suspect == Suspect::kUnclear ? "notrun" : "failed";
     table.add({case_cell(test.planned.id),
-               {{"badge", badge(look, to_string(row.suspect))}, {"small", conclusion(row)}},
+               {{"badge", badge(style, to_string(row.suspect))}, {"small", conclusion(row)}},
                counts});
   }
   const json view = table.view();
@@ -235,7 +235,7 @@ json stack_table(const RunPlanned& plan) {
 json surroundings_of(const PageRequest& request, const PageRun& run) {
   const RunPlanned& plan = run.resolved.plan;
   json files = json::array();
-  for (const std::string_view file : request.files_beside)
+  for (const std::string_view file : request.sibling_files)
     if (run.link) files.push_back({{"file", file}, {"href", *run.link + std::string(file)}});
   json said = {{"host", plan.hostname},
                {"started", time_text(plan.started)},

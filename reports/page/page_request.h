@@ -42,7 +42,7 @@ struct PageRequest {
   std::size_t budget = kPageBytes;
   const PageGate* gate = nullptr;
   const PageCoverage* coverage = nullptr;
-  std::vector<std::string_view> files_beside{};  // in each run directory, to which the page links
+  std::vector<std::string_view> sibling_files{};  // in each run directory, to which the page links
 };
 
 }  // namespace proctor

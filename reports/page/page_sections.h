@@ -21,9 +21,9 @@ namespace proctor {
 
 struct Tally {
   Summary summary;
-  LookCounts looks{};  // counted_as()
-  int failed = 0;      // cases that make the run fail
-  int not_run = 0;     // cases that leave it incomplete
+  StyleCounts styles{};  // counted_as()
+  int failed = 0;        // cases that make the run fail
+  int not_run = 0;       // cases that leave it incomplete
   int flaky = 0;
   int fresh = 0;
   std::array<int, 4> blames{};

@@ -122,20 +122,20 @@ json case_link(const std::string& id) { return {{"id", id}, {"href", "#case=" + 
 
 json plain_id(const std::string& id) { return json::object({{"id", id}}); }
 
-json badge(std::string_view look, std::string_view text) {
-  return {{"look", look}, {"sign", sign_of(look)}, {"text", text}};
+json badge(std::string_view style, std::string_view text) {
+  return {{"look", style}, {"sign", sign_of(style)}, {"text", text}};
 }
 
-json badge_of(RunVerdict verdict) { return badge(look_of(verdict), words_of(verdict)); }
+json badge_of(RunVerdict verdict) { return badge(style_of(verdict), describe(verdict)); }
 
-json badge_of(std::string_view look, const Verdict& verdict) {
-  json shown = badge(look, readable(verdict));
+json badge_of(std::string_view style, const Verdict& verdict) {
+  json shown = badge(style, readable(verdict));
   if (!verdict.reason.empty()) shown["code"] = to_string(verdict);
   return shown;
 }
 
-json badge_cell(std::string_view look, std::string_view text) {
-  return json::object({{"badge", badge(look, text)}});
+json badge_cell(std::string_view style, std::string_view text) {
+  return json::object({{"badge", badge(style, text)}});
 }
 
 json code_cell(const std::string& text) { return text.empty() ? json() : json::object({{"code", text}}); }

@@ -46,10 +46,10 @@ nlohmann::json plain_id(const std::string& id);
 
 // badge.html: a short text with the colour of a look (page_cases.h), and its sign, which is what a black and white print
 // has instead.
-nlohmann::json badge(std::string_view look, std::string_view text);
+nlohmann::json badge(std::string_view style, std::string_view text);
 nlohmann::json badge_of(RunVerdict verdict);
 // "crash · SIGSEGV"; its tooltip has the code.
-nlohmann::json badge_of(std::string_view look, const Verdict& verdict);
+nlohmann::json badge_of(std::string_view style, const Verdict& verdict);
 
 // "2026-01-31 12:00:00 UTC", of a stamp.
 std::string time_text(const std::string& stamp);
@@ -57,7 +57,7 @@ std::string time_text(const std::string& stamp);
 std::string short_digest(const std::string& digest);
 
 // Cells of a table: null for an empty text.
-nlohmann::json badge_cell(std::string_view look, std::string_view text);
+nlohmann::json badge_cell(std::string_view style, std::string_view text);
 nlohmann::json code_cell(const std::string& text);
 nlohmann::json case_cell(const std::string& id);  // with its link
 

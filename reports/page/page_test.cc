@@ -136,9 +136,9 @@ TEST(Page, CspAllowsOnlyOwnStyleAndScript) {
                         "; script-src " + policy_digest(between(page, "<script>", "</script>")) +
                         "; base-uri 'none'; form-action 'none'");
   EXPECT_THAT(page, Not(HasSubstr(" style=")));
-  for (const Look& look : all_looks()) {
-    EXPECT_THAT(page_style(), HasSubstr(fmt::format(" --{}: #", look.name)));
-    EXPECT_THAT(page_style(), HasSubstr(fmt::format(" --{}-paper: #", look.name)));
+  for (const Style& style : all_styles()) {
+    EXPECT_THAT(page_style(), HasSubstr(fmt::format(" --{}: #", style.name)));
+    EXPECT_THAT(page_style(), HasSubstr(fmt::format(" --{}-paper: #", style.name)));
   }
   EXPECT_LE(page_script().size(), 60U * 1024);
   EXPECT_EQ(policy_digest(""), "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='");
@@ -264,7 +264,7 @@ TEST(Page, ShowsAgeOfFailures) {
   const PastOutcome fail{.run = 1, .outcome = Outcome::kFail, .result_class = ResultClass::kFailing};
   const PastOutcome skip{.run = 2, .outcome = Outcome::kSkip, .result_class = ResultClass::kNotrun};
   past.cases = {{pass}, {pass, fail, skip}};
-  past.flakiness = {std::nullopt, Flakiness{.runs = 10, .disagreeing = 2, .low = 0.05, .high = 0.5}};
+  past.flakiness = {std::nullopt, Flakiness{.runs = 10, .inconsistent_runs = 2, .low = 0.05, .high = 0.5}};
   PageRequest request;
   request.runs.push_back({.resolved = model, .past = &past});
   const std::string page = page_of(request);
@@ -464,10 +464,11 @@ TEST(PageTemplate, UsesExactlyTheProvidedFields) {
   changed.changes.push_back({.before = 0, .after = 0, .measures = {{"bandwidth", "GB/s", 1, 2}}});
   changed.only_before.emplace_back();
   const Past past;
-  const PageGate gate{.relaxations = {{}},
-                      .journals = {""},
-                      .cells = {{.rules = {{.rule = "failed"}}}},
-                      .red = {{.rule = "failed", .reasons = {"x"}, .cases = std::vector<std::string>(20)}}};
+  const PageGate gate{
+      .relaxations = {{}},
+      .journals = {""},
+      .cells = {{.rules = {{.rule = "failed"}}}},
+      .failed = {{.rule = "failed", .reasons = {"x"}, .cases = std::vector<std::string>(20)}}};
   const PageCoverage coverage{.rules = {{.id = "x"}, {.id = "y", .checks = {{}}}}};
   PageNames names;
   names.add({.runs = {{.resolved = rich, .changes = PageChanges{old, changed}}},
@@ -476,7 +477,7 @@ TEST(PageTemplate, UsesExactlyTheProvidedFields) {
   names.add({.runs = {{.resolved = before, .past = &past}}});
   names.add(
       {.runs = {{.resolved = before, .link = "", .changes = PageChanges{old, same}}, {.resolved = rich}},
-       .files_beside = {"report.json"}});
+       .sibling_files = {"report.json"}});
   AcceptReport accept{.devices = {{.id = "a", .verdict = RunVerdict::kFailed, .next = "proctor accept"},
                                   {.id = "b", .next = "Ask the vendor."}}};
   accept.devices.front().findings.resize(2);

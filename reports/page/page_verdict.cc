@@ -9,12 +9,12 @@
 #include "harness/base/text.h"
 #include "harness/base/words.h"
 #include "harness/journal/outcome_meaning.h"
-#include "reports/gate/gate_formats.h"
 #include "reports/page/page_sections.h"
 #include "reports/page/page_template.h"
 #include "reports/page/page_text.h"
 #include "reports/resolve/device_verdict.h"
 #include "reports/resolve/devices.h"
+#include "reports/resolve/report_text.h"
 #include "reports/resolve/rerun.h"
 #include "reports/resolve/run_end.h"
 
@@ -155,40 +155,41 @@ json simulated_notice(const PageRequest& request) {
 }
 
 // From passed to failed.
-auto looks_from_passed() { return std::views::reverse(all_looks()); }
+auto styles_from_passed() { return std::views::reverse(all_styles()); }
 
-std::size_t count_of(const Tally& tally, std::string_view look) {
-  const auto found = tally.looks.find(look);
-  return found == tally.looks.end() ? 0 : found->second;
+std::size_t count_of(const Tally& tally, std::string_view style) {
+  const auto found = tally.styles.find(style);
+  return found == tally.styles.end() ? 0 : found->second;
 }
 
-json look_counts(const Tally& tally) {
+json style_counts(const Tally& tally) {
   json counts = json::array();
-  const auto add = [&counts](std::size_t count, std::string_view look, std::string_view text,
+  const auto add = [&counts](std::size_t count, std::string_view style, std::string_view text,
                              const std::string& state) {
     if (count == 0) return;
-    counts.push_back(badge(look, text));
+    counts.push_back(badge(style, text));
     counts.back().update({{"href", "#" + state}, {"strong", count}});
   };
-  for (const Look& look : looks_from_passed())
-    add(count_of(tally, look.name), look.name, words_of_look(look.name), fmt::format("look={}", look.name));
+  for (const Style& style : styles_from_passed())
+    add(count_of(tally, style.name), style.name, label_of_style(style.name),
+        fmt::format("look={}", style.name));
   add(static_cast<std::size_t>(tally.fresh), "failed", "new", "new=1");
   return counts;
 }
 
 // How much of it was what, as a bar from failed to passed.
-json share_of_looks(const Tally& tally) {
+json share_of_styles(const Tally& tally) {
   constexpr double kWidth = 1000;
   if (tally.summary.planned() == 0) return nullptr;
   json bars = json::array();
   double at = 0;
-  for (const Look& look : all_looks()) {
-    const auto count = static_cast<double>(count_of(tally, look.name));
+  for (const Style& style : all_styles()) {
+    const auto count = static_cast<double>(count_of(tally, style.name));
     const double least = count > 0 ? kWidth / 200 : 0;  // a single one is seen
     const double width = std::max(least, kWidth * count / tally.summary.planned());
     if (width > 0)
       bars.push_back(
-          {{"look", look.name}, {"x", fmt::format("{:.1f}", at)}, {"width", fmt::format("{:.1f}", width)}});
+          {{"look", style.name}, {"x", fmt::format("{:.1f}", at)}, {"width", fmt::format("{:.1f}", width)}});
     at += width;
   }
   return json::object({{"bars", bars}});
@@ -215,7 +216,7 @@ json problems_of_runs(const PageView& view) {
 }
 
 // What the devices say of the failures, and what finds out more.
-json doubts_of_devices(const PageRequest& request) {
+json suspicions_of_devices(const PageRequest& request) {
   json list = json::array();
   for (const PageRun& run : request.runs) {
     const RunPlanned& plan = run.resolved.plan;
@@ -226,10 +227,10 @@ json doubts_of_devices(const PageRequest& request) {
             {{"sentence", devices->sentence}, {"ask", devices->advice}, {"command", devices->command}});
       continue;
     }
-    const auto& doubts = run.resolved.device_doubts;
-    for (std::size_t i = 0; i < doubts.size(); ++i) {
-      const bool is_last = i + 1 == doubts.size();
-      list.push_back({{"sentence", doubts[i].sentence},
+    const auto& suspicions = run.resolved.device_suspicions;
+    for (std::size_t i = 0; i < suspicions.size(); ++i) {
+      const bool is_last = i + 1 == suspicions.size();
+      list.push_back({{"sentence", suspicions[i].sentence},
                       {"ask", "Code or device?"},
                       {"command", is_last ? code_or_device_command(plan, directory_of_run(plan)) : ""}});
     }
@@ -249,7 +250,7 @@ json ignored_files(const PageRequest& request) {
 
 constexpr std::size_t kMostFailedRules = 5;
 
-std::string gate_title(RunVerdict verdict) { return "Gate " + words_of(verdict); }
+std::string gate_title(RunVerdict verdict) { return "Gate " + describe(verdict); }
 
 std::string gate_sentence(const PageGate& gate) {
   const auto failed = std::ranges::count(gate.cells, false, &PageGateCell::passed);
@@ -269,9 +270,9 @@ json failed_rules(const PageGate& gate) {
   return list;
 }
 
-json owner_tile(const Tally& tally, Blame blame, std::string_view what) {
-  const int count = tally.blames.at(static_cast<std::size_t>(blame));
-  const std::string name(to_string(blame));
+json owner_tile(const Tally& tally, FailureOwner cause, std::string_view what) {
+  const int count = tally.blames.at(static_cast<std::size_t>(cause));
+  const std::string name(to_string(cause));
   return {{"count", count},
           {"owner", name},
           {"what", what},
@@ -297,7 +298,7 @@ Tally tally_of(const PageRequest& request, const std::vector<PageCase>& cases,
   }
   for (const PageCase& shown : cases) {
     if (run && shown.run != *run) continue;
-    ++tally.looks[counted_as(shown.test)];
+    ++tally.styles[counted_as(shown.test)];
     if (shown.test.flaky) ++tally.flaky;
     if (shown.is_new) ++tally.fresh;
     if (!shown.test.bad) continue;
@@ -322,12 +323,12 @@ json verdict_section(const PageView& view) {
   const PageRequest& request = view.request;
   const PageRun* worst = worst_run(request);
   const PageGate* gate = gate_of_page(request);
-  const std::string_view look = look_of(verdict_of_page(request));
+  const std::string_view style = style_of(verdict_of_page(request));
   const int code = worst == nullptr ? kExitGreen : code_of_run(*worst);
   const auto devices = devices_of_page(request);
   const AcceptReport* accept = acceptance_of_page(request);
-  return {{"look", look},
-          {"sign", sign_of(look)},
+  return {{"look", style},
+          {"sign", sign_of(style)},
           {"title", title_section(view)},
           {"sentence", accept != nullptr ? fmt::format("Level {}", accept->level)
                        : devices         ? counts_sentence(view.tally)
@@ -343,24 +344,24 @@ json verdict_section(const PageView& view) {
           {"accept_command", accept != nullptr ? accept->command_line : ""},
           {"ignored", ignored_files(request)},
           {"of_runs", problems_of_runs(view)},
-          {"doubts", doubts_of_devices(request)},
+          {"doubts", suspicions_of_devices(request)},
           {"run", view.several() || worst == nullptr ? json() : about_run(*worst)},
           {"runs", view.several() ? count_text(request.runs.size(), "run") : ""},
           {"cases", count_text(view.tally.summary.planned(), "case")},
           {"simulated", simulated_notice(request)},
-          {"counts", accept != nullptr ? json() : listed(look_counts(view.tally))},
-          {"share", accept != nullptr ? json() : share_of_looks(view.tally)}};
+          {"counts", accept != nullptr ? json() : listed(style_counts(view.tally))},
+          {"share", accept != nullptr ? json() : share_of_styles(view.tally)}};
 }
 
 json bar_section(const PageView& view) {
   const PageGate* gate = gate_of_page(view.request);
   const AcceptReport* accept = acceptance_of_page(view.request);
   const RunVerdict verdict = verdict_of_page(view.request);
-  const std::string_view look = look_of(verdict);
+  const std::string_view style = style_of(verdict);
   json links = json::array();
   links.push_back({{"href", "#top"},
-                   {"look", look},
-                   {"sign", sign_of(look)},
+                   {"look", style},
+                   {"sign", sign_of(style)},
                    {"text", gate != nullptr ? gate_title(verdict) : title_of(verdict)}});
   const auto add = [&links](const char* href, std::string_view text, auto count) {
     if (count > 0) links.push_back({{"href", href}, {"text", text}, {"strong", count}});
@@ -390,13 +391,14 @@ json reports_section(const PageView& view) {
     std::set<std::string> stacks;
     for (const Variant& variant : run.resolved.variants) stacks.insert(variant.stack);
     const RunVerdict verdict = verdict_of_run(run);
-    table.add({{{"text", plan.run_id}, {"href", run.link ? *run.link + "index.html" : ""}},
-               badge_cell(look_of(verdict), fmt::format("{} (exit {})", words_of(verdict), code_of_run(run))),
-               linked(tally.summary.planned(), "run=" + std::to_string(i)),
-               tally.failed,
-               time_text(plan.started),
-               plan.hostname,
-               joined({stacks.begin(), stacks.end()}, ", ")});
+    table.add(
+        {{{"text", plan.run_id}, {"href", run.link ? *run.link + "index.html" : ""}},
+         badge_cell(style_of(verdict), fmt::format("{} (exit {})", describe(verdict), code_of_run(run))),
+         linked(tally.summary.planned(), "run=" + std::to_string(i)),
+         tally.failed,
+         time_text(plan.started),
+         plan.hostname,
+         joined({stacks.begin(), stacks.end()}, ", ")});
   }
   return table.view();
 }
@@ -405,9 +407,9 @@ json owner_section(const PageView& view) {
   const Tally& tally = view.tally;
   if (tally.failed + tally.not_run == 0) return nullptr;
   return json::object({{"tiles",
-                        {owner_tile(tally, Blame::kCode, "the code, or its test"),
-                         owner_tile(tally, Blame::kMachine, "a device, a driver, the host"),
-                         owner_tile(tally, Blame::kSetup, "configuration, or what stopped it")}}});
+                        {owner_tile(tally, FailureOwner::kCode, "the code, or its test"),
+                         owner_tile(tally, FailureOwner::kMachine, "a device, a driver, the host"),
+                         owner_tile(tally, FailureOwner::kSetup, "configuration, or what stopped it")}}});
 }
 
 }  // namespace proctor

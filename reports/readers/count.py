@@ -106,7 +106,7 @@ class PageParser(html.parser.HTMLParser):
 
     TAGS = set("html head meta title style body a header nav p h1 h2 h3 span strong small em ul ol li main section div table thead tbody "
                "tr th td details summary dl dt dd br code pre footer script template svg rect".split())
-    ATTRIBUTES = set("lang charset http-equiv content name class href id aria-label aria-labelledby aria-hidden hidden scope data-label data-copy open "
+    ATTRIBUTES = set("lang charset http-equiv content name class href id aria-label aria-labelledby aria-hidden hidden scope data-label data-copy open title "
                      "type role tabindex viewbox width height preserveaspectratio fill x".split())
 
     # Of a commit, a comparison or a line (reports/page/page_text.h).

@@ -40,7 +40,7 @@ bool has_words(const Failure& failure) {
 }
 
 // What the program of a suite printed instead of its list (harness/plan/discovery.cc).
-std::string words_of_listing(const ResolvedCase& test) {
+std::string describe_listing(const ResolvedCase& test) {
   constexpr std::string_view kBefore = "; it wrote: ";
   if (test.verdict.reason != Reason::kDiscovery || !test.end) return {};
   const std::size_t at = test.end->note.find(kBefore);
@@ -109,7 +109,7 @@ std::string cause_key(const ResolvedCase& test) {
   const std::string outcome(to_string(test.verdict.outcome));
   const Diagnosis* diagnosis = test.diagnosis;
   const bool has_rule = !cause_text(diagnosis).empty();
-  if (has_rule && diagnosis->problem == Blame::kMachine) return outcome + "\nrule\n" + diagnosis->rule;
+  if (has_rule && diagnosis->problem == FailureOwner::kMachine) return outcome + "\nrule\n" + diagnosis->rule;
   if (const std::string place = to_string(place_of(test)); !place.empty())
     return outcome + "\nplace\n" + place;
   if (has_rule) return outcome + "\nrule\n" + diagnosis->rule;
@@ -166,10 +166,10 @@ std::string whole_message(const ResolvedCase& test) {
     const auto failure = std::ranges::find_if(failures, has_words);
     if (failure != failures.end()) {
       const std::string message = clean_text(failure->message);
-      return test.planned.kind == "gtest" ? words_of_test_first(message) : message;
+      return test.planned.kind == "gtest" ? describe_test_first(message) : message;
     }
   }
-  if (std::string words = words_of_listing(test); !words.empty()) return words;
+  if (std::string words = describe_listing(test); !words.empty()) return words;
   return message_line(test);
 }
 
@@ -231,7 +231,7 @@ std::size_t lines_of_expectation(const Lines& lines) {
 
 }  // namespace
 
-std::string words_of_test_first(const std::string& message) {
+std::string describe_test_first(const std::string& message) {
   const Lines lines = lines_of_message(message);
   const std::size_t count = lines_of_expectation(lines);
   if (count == 0 || count >= lines.size()) return message;

@@ -59,6 +59,6 @@ std::string message_beyond_headline(const ResolvedCase& test, std::size_t limit)
 
 // "sum of row 3\nExpected equality of these values:\n  got\n    Which is: 1\n  2"; unchanged if the test added nothing, or
 // if it is not known where its words begin.
-std::string words_of_test_first(const std::string& message);
+std::string describe_test_first(const std::string& message);
 
 }  // namespace proctor

@@ -215,10 +215,10 @@ Findings findings_of(const ResolvedRun& run, const Rows& rows) {
   for (const DeviceShare& share : run.device_shares) {
     if (share.is_outlier) suspect.try_emplace(share.device, Finding{.device = share.device});
   }
-  for (const DeviceDoubtText& doubt : run.device_doubts) {
-    const auto found = suspect.find(doubt.device);
+  for (const DeviceSuspicionText& suspicion : run.device_suspicions) {
+    const auto found = suspect.find(suspicion.device);
     if (found != suspect.end() && !found->second.is_logged)
-      found->second.why = doubt.sentence.substr(0, doubt.sentence.size() - 1);
+      found->second.why = suspicion.sentence.substr(0, suspicion.sentence.size() - 1);
   }
   for (const auto& [device, against] : moves_of(run))
     suspect.try_emplace(device, Finding{.device = device, .why = moved_text(against)});
@@ -330,7 +330,7 @@ void add_not_run(const ResolvedRun& run, DeviceVerdict& verdict) {
   std::size_t without_device = 0;
   std::map<std::string, std::size_t> not_tried;
   for (const ResolvedCase& test : run.cases) {
-    if (is_device_gone(test.verdict)) ++without_device;
+    if (is_device_lost(test.verdict)) ++without_device;
     for (const std::string& device : test.not_tried) ++not_tried[device];
   }
   for (const auto& [device, count] : not_tried)

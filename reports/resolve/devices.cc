@@ -35,7 +35,7 @@ void conclude(DeviceRow& row) {
     if (count.bad == 0) continue;
     const double p = chance_of_so_many(count.bad, count.bad + count.good, bad, all);
     row.p = std::min(row.p, p);
-    if (p < kBeyondChance || row.sick.contains(device)) row.devices.push_back(device);
+    if (p < kBeyondChance || row.unhealthy.contains(device)) row.devices.push_back(device);
   }
   if (!row.devices.empty()) {
     row.suspect = Suspect::kDevice;
@@ -59,7 +59,7 @@ DeviceRow row_of(const ResolvedCase& test) {
     const Outcome outcome = verdict_of(attempt).outcome;
     if (attempt.start.devices.empty() || !counts_for_a_verdict(outcome) || attempt.confirmed_alone) continue;
     const std::string where = fmt::format("{}", fmt::join(attempt.start.devices, "+"));
-    if (is_suspect(attempt)) row.sick.insert(where);
+    if (is_suspect(attempt)) row.unhealthy.insert(where);
     DeviceCount& count = row.counts[where];
     ++(is_bad(outcome) ? count.bad : count.good);
   }
@@ -142,8 +142,8 @@ std::vector<DeviceShare> device_shares(const ResolvedRun& run) {
   return shares;
 }
 
-std::vector<DeviceDoubtText> device_doubts(const std::vector<DeviceShare>& shares) {
-  std::vector<DeviceDoubtText> doubts;
+std::vector<DeviceSuspicionText> device_suspicions(const std::vector<DeviceShare>& shares) {
+  std::vector<DeviceSuspicionText> suspicions;
   int bad = 0;
   int all = 0;
   for (const DeviceShare& share : shares) {
@@ -153,16 +153,16 @@ std::vector<DeviceDoubtText> device_doubts(const std::vector<DeviceShare>& share
   for (const DeviceShare& share : shares) {
     const std::string device = clean_text(share.device);
     if (share.is_outlier) {
-      doubts.push_back({fmt::format("{} of {} attempts failed on {}, {} of {} elsewhere (p = {:.1g}).",
-                                    thousands(share.bad), thousands(share.all), device,
-                                    thousands(bad - share.bad), thousands(all - share.all), share.p),
-                        share.device});
+      suspicions.push_back({fmt::format("{} of {} attempts failed on {}, {} of {} elsewhere (p = {:.1g}).",
+                                        thousands(share.bad), thousands(share.all), device,
+                                        thousands(bad - share.bad), thousands(all - share.all), share.p),
+                            share.device});
     } else if (share.bad == bad && share.bad_cases >= kFewestFailures && all > share.all) {
-      doubts.push_back(
+      suspicions.push_back(
           {fmt::format("All {} failures ran only on {}.", thousands(share.bad_cases), device), share.device});
     }
   }
-  return doubts;
+  return suspicions;
 }
 
 }  // namespace
@@ -188,7 +188,7 @@ void resolve_device_row(const RunPlanned& plan, ResolvedCase& test) {
 
 void resolve_devices(ResolvedRun& run) {
   run.device_shares = device_shares(run);
-  run.device_doubts = device_doubts(run.device_shares);
+  run.device_suspicions = device_suspicions(run.device_shares);
 }
 
 std::string conclusion(const DeviceRow& row) {
@@ -198,8 +198,8 @@ std::string conclusion(const DeviceRow& row) {
     case Suspect::kCode:
       return "the code: it fails on every device";
     case Suspect::kDevice:
-      if (!row.sick.empty()) {
-        return fmt::format("{}: found unhealthy after the case failed there{}", fmt::join(row.sick, "+"),
+      if (!row.unhealthy.empty()) {
+        return fmt::format("{}: found unhealthy after the case failed there{}", fmt::join(row.unhealthy, "+"),
                            fails_elsewhere(row) ? "; it fails elsewhere too" : "");
       }
       return fmt::format("{}: it fails there more often than chance explains (p = {:.1g}){}",

@@ -22,7 +22,7 @@ double chance_of_so_many(int bad, int here, int all_bad, int all);
 // Sets what the devices of its attempts show of a case.
 void resolve_device_row(const RunPlanned& plan, ResolvedCase& test);
 // Sets ResolvedRun::device_shares, by the order of RunPlanned::devices and without devices that had no attempt, and
-// ResolvedRun::device_doubts.
+// ResolvedRun::device_suspicions.
 void resolve_devices(ResolvedRun& run);
 
 // What follows from it, for people: "the code: it fails on every device".
@@ -32,7 +32,7 @@ std::string conclusion(const DeviceRow& row);
 // "" where no case that was bad has attempts on two devices.
 std::string device_table(const ResolvedRun& run);
 
-// What to run next where ResolvedRun::device_doubts has a sentence; "" if the run did so, or is one of `exec`, which has one
+// What to run next where ResolvedRun::device_suspicions has a sentence; "" if the run did so, or is one of `exec`, which has one
 // device.
 std::string code_or_device_command(const RunPlanned& plan, const std::string& run_dir);
 

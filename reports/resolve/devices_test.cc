@@ -69,10 +69,10 @@ TEST(DeviceTable, FailureOnOneCardIsDeviceFault) {
 TEST(DeviceTable, UnhealthyCardIsSuspectAtAnyRate) {
   EXPECT_EQ(row_of({{"a", 1, 0}, {"b", 0, 25}, {"c", 0, 25}}).suspect, Suspect::kUnclear);
   const std::vector<Attempts> rows = {{"a", 1, 0}, {"b", 0, 25}, {"c", 0, 25}};
-  const std::vector<Event> sick = {AttemptSuspected{kId, 1, 1, "a", "wrong bytes"}};
-  EXPECT_EQ(row_of(rows, sick).suspect, Suspect::kDevice);
-  EXPECT_THAT(row_of(rows, sick).devices, ElementsAre("a"));
-  EXPECT_THAT(device_table(model_with(rows, 1, sick)), HasSubstr("a: found unhealthy"));
+  const std::vector<Event> unhealthy = {AttemptSuspected{kId, 1, 1, "a", "wrong bytes"}};
+  EXPECT_EQ(row_of(rows, unhealthy).suspect, Suspect::kDevice);
+  EXPECT_THAT(row_of(rows, unhealthy).devices, ElementsAre("a"));
+  EXPECT_THAT(device_table(model_with(rows, 1, unhealthy)), HasSubstr("a: found unhealthy"));
 }
 
 TEST(DeviceTable, FailureOnAllCardsIsCode) {
@@ -157,30 +157,31 @@ ResolvedRun cases_on(const std::vector<DeviceTries>& rows) {
   return resolved_of(events);
 }
 
-std::vector<std::string> doubts(const std::vector<DeviceTries>& rows) {
+std::vector<std::string> suspicions(const std::vector<DeviceTries>& rows) {
   std::vector<std::string> sentences;
-  for (const DeviceDoubtText& doubt : cases_on(rows).device_doubts) sentences.push_back(doubt.sentence);
+  for (const DeviceSuspicionText& suspicion : cases_on(rows).device_suspicions)
+    sentences.push_back(suspicion.sentence);
   return sentences;
 }
 
 TEST(DeviceShares, DeviceWithHigherFailureRateStandsOut) {
-  EXPECT_THAT(doubts({{"a", 6, 36}, {"b", 1, 40}, {"c", 0, 42}, {"d", 0, 42}}),
+  EXPECT_THAT(suspicions({{"a", 6, 36}, {"b", 1, 40}, {"c", 0, 42}, {"d", 0, 42}}),
               ElementsAre("6 of 42 attempts failed on a, 1 of 125 elsewhere (p = 0.001)."));
 }
 
 TEST(DeviceShares, FailuresOnOneDeviceAreReported) {
-  EXPECT_THAT(doubts({{"a", 3, 7}, {"b", 0, 10}}), ElementsAre("All 3 failures ran only on a."));
+  EXPECT_THAT(suspicions({{"a", 3, 7}, {"b", 0, 10}}), ElementsAre("All 3 failures ran only on a."));
 }
 
 TEST(DeviceShares, FailuresEverywhereAreNotReported) {
-  EXPECT_THAT(doubts({{"a", 5, 5}, {"b", 4, 6}}), IsEmpty());
+  EXPECT_THAT(suspicions({{"a", 5, 5}, {"b", 4, 6}}), IsEmpty());
 }
 
 TEST(DeviceShares, SingleFailureIsNotReported) {
-  EXPECT_THAT(doubts({{"a", 1, 9}, {"b", 0, 10}}), IsEmpty());
+  EXPECT_THAT(suspicions({{"a", 1, 9}, {"b", 0, 10}}), IsEmpty());
 }
 
-TEST(DeviceShares, SingleDeviceIsNotReported) { EXPECT_THAT(doubts({{"a", 9, 1}}), IsEmpty()); }
+TEST(DeviceShares, SingleDeviceIsNotReported) { EXPECT_THAT(suspicions({{"a", 9, 1}}), IsEmpty()); }
 
 // 8 bad attempts, but of one case.
 TEST(DeviceShares, RetriesCountAsOneFailure) {
@@ -206,7 +207,7 @@ TEST(DeviceShares, RetriesCountAsOneFailure) {
   events.insert(events.begin(), plan);
   for (const DeviceShare& share : resolved_of(events).device_shares)
     EXPECT_FALSE(share.is_outlier) << share.device;
-  EXPECT_THAT(resolved_of(events).device_doubts, IsEmpty());
+  EXPECT_THAT(resolved_of(events).device_suspicions, IsEmpty());
 }
 
 TEST(DeviceShares, ExecAndEachDeviceHaveNoCommand) {

@@ -161,7 +161,7 @@ std::string claim_text(const Exclusion& exclusion, const CaseRates& rates) {
     case Claim::kNotExcluded:
       return fmt::format("not excluded: {}; {}", what, to_string(rates.all));
     case Claim::kOpen:
-      return fmt::format("not decided: {}; {} of {} runs, and none failed", what, thousands(rates.all.runs),
+      return fmt::format("undecided: {}; {} of {} runs, and none failed", what, thousands(rates.all.runs),
                          thousands(rates.needed));
   }
   return "";

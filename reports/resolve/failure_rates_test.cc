@@ -120,9 +120,8 @@ TEST(FailureRates, IgnoreSkippedAndSuspectAttempts) {
 TEST(FailureRates, ClaimRequiresAllRunsWithoutFailure) {
   StressJournal journal(claim_plan());
   for (const char* log : {"1", "2", "3"}) journal.add(kFirstOfTwo, Outcome::kPass, log);
-  EXPECT_EQ(
-      journal.run().cases[0].rates->text,
-      "not decided: a failure rate of 50 % or more, with 90 % confidence; 3 of 4 runs, and none failed");
+  EXPECT_EQ(journal.run().cases[0].rates->text,
+            "undecided: a failure rate of 50 % or more, with 90 % confidence; 3 of 4 runs, and none failed");
   StressJournal failed = journal;
   const ResolvedRun excluded = journal.add(kFirstOfTwo, Outcome::kPass, "4").run();
   EXPECT_EQ(excluded.cases[0].rates->text,

@@ -40,12 +40,12 @@ std::string next_action(const ResolvedCase& test, const std::string& run_dir) {
   }
   if (test.verdict.reason == Reason::kDiscovery) return "the listing command, started by hand";
   switch (test.problem) {
-    case Blame::kMachine:  // where nothing was tried, the kernel has nothing to tell of it
+    case FailureOwner::kMachine:  // where nothing was tried, the kernel has nothing to tell of it
       return test.attempts.empty() ? "proctor doctor" : "proctor doctor, and the kernel log (dmesg)";
-    case Blame::kSetup:
+    case FailureOwner::kSetup:
       return "the limits of the run: --deadline, --fail-fast, and what stopped it";
-    case Blame::kCode:
-    case Blame::kNobody:
+    case FailureOwner::kCode:
+    case FailureOwner::kNobody:
       break;
   }
   return from_here(run_dir, "journal.jsonl");
@@ -104,15 +104,16 @@ void add_locations(std::string& locations, const Attempt& attempt, const std::st
 }
 
 // A test is not named: the id of its case does it.
-std::string words_for(const Culprit* culprit, Blame problem) {
+std::string words_for(const Culprit* culprit, FailureOwner problem) {
   if (culprit == nullptr || culprit->kind == "test") return "";
-  const bool is_tested = problem == Blame::kCode && (culprit->kind == "driver" || culprit->kind == "library");
+  const bool is_tested =
+      problem == FailureOwner::kCode && (culprit->kind == "driver" || culprit->kind == "library");
   const std::string who = is_tested ? "the stack under test" : "the " + culprit->kind;
   const std::string version = culprit->version.empty() ? "" : " " + culprit->version;
   return one_line(clean_text(fmt::format("{}: {}{}", who, culprit->name, version)), kLineBytes);
 }
 
-std::string problem_words(Blame problem, const std::string& culprit) {
+std::string problem_words(FailureOwner problem, const std::string& culprit) {
   return std::string(to_string(problem)) + (culprit.empty() ? "" : " (" + culprit + ")");
 }
 
@@ -128,7 +129,7 @@ std::vector<CaseFact> facts_of(const ResolvedCase& test) {
 std::string culprit_text(const ResolvedCase& test) { return words_for(test.culprit.get(), test.problem); }
 
 std::string problem_text(const ResolvedCase& test) {
-  if (test.verdict.reason == Reason::kInterrupted) return problem_words(Blame::kNobody, "interrupted");
+  if (test.verdict.reason == Reason::kInterrupted) return problem_words(FailureOwner::kNobody, "interrupted");
   return problem_words(test.problem, culprit_text(test));
 }
 
@@ -146,11 +147,11 @@ std::string next_text(const Diagnosis* diagnosis) {
   return one_line(clean_text(diagnosis->next), kLineBytes);
 }
 
-std::string where_to_look(const ResolvedCase& test, const std::string& run_dir) {
+std::string evidence_location(const ResolvedCase& test, const std::string& run_dir) {
   std::string locations;
   if (const Attempt* attempt = test.telling) add_locations(locations, *attempt, run_dir);
   if (test.end && !test.end->known_failure.empty()) add_location(locations, test.end->known_failure);
-  const bool machine = test.problem == Blame::kMachine;
+  const bool machine = test.problem == FailureOwner::kMachine;
   if (locations.empty() || machine) add_location(locations, next_action(test, run_dir));
   return one_line(clean_text(locations), 4 * kLineBytes);
 }
@@ -192,14 +193,15 @@ std::string with_cause(std::string problem, const Diagnosis* diagnosis) {
 // Of a case that failed and then passed: the failed attempt answers.
 Answers answers_of_flaky(const ResolvedCase& test, const Attempt& bad, const std::string& run_dir) {
   const Diagnosis* diagnosis = bad.end && bad.end->diagnosis ? &*bad.end->diagnosis : nullptr;
-  const Blame of_verdict = passed_after_retry(bad) ? Blame::kCode : blame_of(verdict_of(bad));
-  const Blame blame = diagnosis != nullptr ? diagnosis->problem : of_verdict;
+  const FailureOwner of_verdict =
+      passed_after_retry(bad) ? FailureOwner::kCode : failure_owner(verdict_of(bad));
+  const FailureOwner cause = diagnosis != nullptr ? diagnosis->problem : of_verdict;
   std::string locations;
   add_locations(locations, bad, run_dir);
   Answers answers;
   answers.problem = with_cause(
-      problem_words(blame,
-                    diagnosis != nullptr && diagnosis->culprit ? words_for(&*diagnosis->culprit, blame) : ""),
+      problem_words(cause,
+                    diagnosis != nullptr && diagnosis->culprit ? words_for(&*diagnosis->culprit, cause) : ""),
       diagnosis);
   answers.what = fmt::format("{}: {}", flaky_attempts_text(test), bad.headline);
   answers.rerun = rerun_text(test);
@@ -220,7 +222,7 @@ Answers answers_of(const ResolvedCase& test, const std::string& run_dir) {
   answers.evidence = evidence_text(test);
   answers.core = core_text(attempt, run_dir);
   answers.rerun = rerun_text(test);
-  answers.where = where_to_look(test, run_dir);
+  answers.where = evidence_location(test, run_dir);
   return answers;
 }
 
@@ -290,7 +292,7 @@ std::string interrupted_text(const ResolvedRun& run, bool started, const Attempt
 // What a reason means, with what the attempt says of it.
 std::string reason_text(const ReasonMeaning& meaning, const Verdict& verdict, bool started,
                         const AttemptEnded* end) {
-  std::string text = words_of_reason(meaning, verdict.reason);
+  std::string text = describe_reason(meaning, verdict.reason);
   if (meaning.reason == Reason::kLeaky && end != nullptr) text += ": " + leak_text(end->termination);
   if (meaning.reason == Reason::kMaskMismatch && end != nullptr && !end->failures.empty())
     text += ": " + end->failures.front().message;

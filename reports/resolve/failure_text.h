@@ -36,7 +36,7 @@ std::string next_text(const Diagnosis* diagnosis);
 
 // The source line, the log, the rule and its source. If there is none of these, it names what to look at instead.
 // Files of the run are named relative to its directory, which `run_dir` may put in front.
-std::string where_to_look(const ResolvedCase& test, const std::string& run_dir = {});
+std::string evidence_location(const ResolvedCase& test, const std::string& run_dir = {});
 
 // The four answers, one line each, and what to do next. After a timeout or a stall at most ten lines of
 // evidence follow. Every line ends with a newline.

@@ -21,11 +21,11 @@ TEST(ExplainFailure, ExecWithoutDeviceIsMachineProblem) {
   const CaseEnded skipped = concluded("pytest/pytest", {Outcome::kSkip, Reason::kNoDevice});
   const ResolvedRun suite = resolved_of({plan, skipped});
   EXPECT_THAT(summarize_failure(suite.cases[0]), HasSubstr("owner:         none"));
-  EXPECT_EQ(where_to_look(suite.cases[0], "out/1"), "out/1/journal.jsonl");
+  EXPECT_EQ(evidence_location(suite.cases[0], "out/1"), "out/1/journal.jsonl");
   plan.exec = true;
   const ResolvedRun exec = resolved_of({plan, skipped});
   EXPECT_THAT(summarize_failure(exec.cases[0]), HasSubstr("owner:         machine"));
-  EXPECT_THAT(where_to_look(exec.cases[0]), HasSubstr("proctor doctor"));
+  EXPECT_THAT(evidence_location(exec.cases[0]), HasSubstr("proctor doctor"));
 }
 
 std::string headline_of(const AttemptEnded& end) {
@@ -79,7 +79,7 @@ TEST(ExplainFailure, PrintsDebuggerCommandForCore) {
 TEST(ExplainFailure, PointsToCommandThatDidNotStart) {
   const AttemptEnded missing = ended("s/a", {Outcome::kError, {Reason::kSpawn, "ENOENT"}});
   const ResolvedRun run = resolved_of({plan_of({planned("s/a")}), started("s/a"), missing});
-  EXPECT_EQ(where_to_look(run.cases[0], "out"), "the command of the suite in its config, and PATH");
+  EXPECT_EQ(evidence_location(run.cases[0], "out"), "the command of the suite in its config, and PATH");
 }
 
 TEST(Leak, NamesLeakedProcessesAndPossibleCases) {
@@ -109,14 +109,14 @@ TEST(Headline, DescribesReasonForNotRun) {
 
   RunPlanned exec = plan_of({planned("s/a")});
   exec.exec = true;
-  AttemptEnded told = ended("s/a", {Outcome::kNotrun, Reason::kInterrupted});
-  told.exit_code = 3;
-  run = resolved_of({exec, started("s/a"), StopRequested{15, StopCause::kSignal, 5}, told});
+  AttemptEnded reported = ended("s/a", {Outcome::kNotrun, Reason::kInterrupted});
+  reported.exit_code = 3;
+  run = resolved_of({exec, started("s/a"), StopRequested{15, StopCause::kSignal, 5}, reported});
   EXPECT_EQ(run.cases[0].headline,
             "cut short: the run was stopped by signal 15 (SIGTERM); it then exited with code 3");
-  told.exit_code.reset();
-  told.termination.forced = true;
-  run = resolved_of({exec, started("s/a"), StopRequested{15, StopCause::kSignal, 5}, told});
+  reported.exit_code.reset();
+  reported.termination.forced = true;
+  run = resolved_of({exec, started("s/a"), StopRequested{15, StopCause::kSignal, 5}, reported});
   EXPECT_EQ(run.cases[0].headline,
             "cut short: the run was stopped by signal 15 (SIGTERM); it did not end, and was killed");
 }
@@ -206,7 +206,7 @@ TEST(Explain, PrintsDiagnosisAndNextStep) {
   AttemptEnded lost = ended("memory.xpu/A.B", {Outcome::kDeviceLost, {Reason::kDevice, "xpu:0000:03:00.0"}});
   lost.diagnosis = Diagnosis{.rule = "xid:79",
                              .error_class = "device_lost",
-                             .problem = Blame::kMachine,
+                             .problem = FailureOwner::kMachine,
                              .where = "kernel_log",
                              .line = "NVRM: Xid (PCI:0000:03:00): 79, GPU has fallen off the bus.",
                              .next = "Reboot the node.",
@@ -222,13 +222,13 @@ TEST(Explain, PrintsDiagnosisAndNextStep) {
 
 TEST(Explain, DiagnosisDeterminesProblem) {
   AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
-  failed.diagnosis = Diagnosis{.rule = "ze:permissions", .problem = Blame::kSetup, .where = "code"};
+  failed.diagnosis = Diagnosis{.rule = "ze:permissions", .problem = FailureOwner::kSetup, .where = "code"};
   ResolvedRun run = resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
-  EXPECT_EQ(run.cases[0].problem, Blame::kSetup);
+  EXPECT_EQ(run.cases[0].problem, FailureOwner::kSetup);
   run = resolved_of(
       {plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed,
        concluded("memory.xpu/A.B", {Outcome::kDeviceLost, {Reason::kDevice, "xpu:0000:03:00.0"}})});
-  EXPECT_EQ(run.cases[0].problem, Blame::kMachine) << "the case ended otherwise than its attempt";
+  EXPECT_EQ(run.cases[0].problem, FailureOwner::kMachine) << "the case ended otherwise than its attempt";
   EXPECT_EQ(run.cases[0].diagnosis, nullptr);
 }
 
@@ -236,7 +236,7 @@ TEST(Explain, PlainFailureHasNoDiagnosisLine) {
   AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
   failed.diagnosis = Diagnosis{.rule = "outcome:fail",
                                .error_class = "test_failure",
-                               .problem = Blame::kCode,
+                               .problem = FailureOwner::kCode,
                                .where = "outcome",
                                .next = "Look at the first failed expectation."};
   const ResolvedRun run =
@@ -246,22 +246,22 @@ TEST(Explain, PlainFailureHasNoDiagnosisLine) {
 
 TEST(Explain, ProblemNamesFaultyComponent) {
   AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
-  const auto words_of = [&failed](Blame problem, const Culprit& culprit) {
+  const auto describe = [&failed](FailureOwner problem, const Culprit& culprit) {
     failed.diagnosis = Diagnosis{.problem = problem, .culprit = culprit, .where = "outcome"};
     const ResolvedRun run =
         resolved_of({plan_of({planned("memory.xpu/A.B")}), started("memory.xpu/A.B"), failed});
     const std::string text = summarize_failure(run.cases[0]);
     return text.substr(0, text.find('\n'));
   };
-  EXPECT_EQ(words_of(Blame::kCode, {"driver", "Level Zero driver", "26.31"}),
+  EXPECT_EQ(describe(FailureOwner::kCode, {"driver", "Level Zero driver", "26.31"}),
             "owner:         code (the stack under test: Level Zero driver 26.31)");
-  EXPECT_EQ(words_of(Blame::kCode, {"library", "gloo", ""}),
+  EXPECT_EQ(describe(FailureOwner::kCode, {"library", "gloo", ""}),
             "owner:         code (the stack under test: gloo)");
-  EXPECT_EQ(words_of(Blame::kMachine, {"driver", "CUDA driver", "580"}),
+  EXPECT_EQ(describe(FailureOwner::kMachine, {"driver", "CUDA driver", "580"}),
             "owner:         machine (the driver: CUDA driver 580)");
-  EXPECT_EQ(words_of(Blame::kMachine, {"device", "NVIDIA H100 PCIe", ""}),
+  EXPECT_EQ(describe(FailureOwner::kMachine, {"device", "NVIDIA H100 PCIe", ""}),
             "owner:         machine (the device: NVIDIA H100 PCIe)");
-  EXPECT_EQ(words_of(Blame::kCode, {"test", "unit", "0123456789abcdef"}), "owner:         code")
+  EXPECT_EQ(describe(FailureOwner::kCode, {"test", "unit", "0123456789abcdef"}), "owner:         code")
       << "the case's id names it";
 }
 
@@ -270,7 +270,7 @@ TEST(Explain, CauseIgnoresDriverVersion) {
   AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
   failed.diagnosis = Diagnosis{.rule = "cuda:700",
                                .error_class = "gpu_fault",
-                               .problem = Blame::kCode,
+                               .problem = FailureOwner::kCode,
                                .where = "code",
                                .line = "cudaErrorIllegalAddress"};
   std::set<std::string> keys;
@@ -288,7 +288,8 @@ TEST(Explain, CauseIgnoresDriverVersion) {
 
 TEST(Explain, PassOnOtherDeviceIsDeviceProblem) {
   AttemptEnded bad = ended("memory.xpu/A.B", {Outcome::kFail, ""});
-  bad.diagnosis = Diagnosis{.problem = Blame::kCode, .culprit = Culprit{"driver", "Level Zero driver", "1"}};
+  bad.diagnosis =
+      Diagnosis{.problem = FailureOwner::kCode, .culprit = Culprit{"driver", "Level Zero driver", "1"}};
   AttemptStarted again = started("memory.xpu/A.B");
   again.attempt = 2;
   AttemptEnded good = ended("memory.xpu/A.B", {Outcome::kPass, ""});

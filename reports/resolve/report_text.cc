@@ -109,7 +109,7 @@ std::string outcomes_text(const ResolvedRun& run) {
 std::string shortage_text(const ResolvedRun& run) {
   const int executed = run.summary.executed();
   if (executed >= run.least_executed) return "";
-  return fmt::format("{} of {} executed, at least {} wanted", thousands(executed),
+  return fmt::format("{} of {} executed, at least {} required", thousands(executed),
                      count_text(run.summary.planned(), "planned case"), thousands(run.least_executed));
 }
 
@@ -230,6 +230,12 @@ std::string elide_middle(std::string_view text) {
   while (inside_character(text, tail)) ++tail;
   return fmt::format("{}\n[proctor: {} bytes cut here]\n{}", text.substr(0, head), tail - head,
                      text.substr(tail));
+}
+
+std::string gate_details(std::size_t cells, std::size_t failed_cells, std::size_t failed_rules) {
+  if (failed_cells == 0 && failed_rules > 0) return count_text(failed_rules, "rule") + " of all runs";
+  return fmt::format("{} of {}", thousands(failed_cells == 0 ? cells : failed_cells),
+                     count_text(cells, "cell"));
 }
 
 }  // namespace proctor

@@ -28,7 +28,7 @@ std::string_view counted_as(const ResolvedCase& test);
 // "2,000 planned: 1,953 passed, 45 failed, 2 not run".
 std::string outcomes_text(const ResolvedRun& run);
 
-// "1 of 3 planned cases executed, at least 2 wanted"; "" where enough were executed.
+// "1 of 3 planned cases executed, at least 2 required"; "" where enough were executed.
 std::string shortage_text(const ResolvedRun& run);
 
 // A source file as tools beside the checkout know it; "" where it lies elsewhere, or nobody knows.
@@ -80,5 +80,8 @@ inline constexpr std::size_t kShownTailBytes = 48 * 1024;
 
 // The first 16 KiB and the last 48 KiB, with the number of bytes between them; short text unchanged.
 std::string elide_middle(std::string_view text);
+
+// The part of a gate's headline after the verdict: "4 of 4 cells", "1 of 4 cells", "2 rules of all runs".
+std::string gate_details(std::size_t cells, std::size_t failed_cells, std::size_t failed_rules);
 
 }  // namespace proctor

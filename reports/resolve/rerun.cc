@@ -269,7 +269,7 @@ std::optional<RerunCommand> joined_again(const ResolvedRun& run, const std::vect
 }
 
 // Of a run that another subcommand made: `proctor run` with the suites of the cases.
-Words words_of_run(const ResolvedRun& run, const std::vector<std::string>& case_ids) {
+Words describe_run(const ResolvedRun& run, const std::vector<std::string>& case_ids) {
   const Words& words = run.plan.command_line;
   if (words.size() >= 2 && words[1] == "run") return words;
   Words command = {words.empty() ? "proctor" : words[0], "run"};
@@ -336,7 +336,7 @@ RerunCommand rerun_of(const ResolvedRun& run, const std::vector<std::string>& ca
   if (run.plan.exec) {
     again.words = exec_again(run.plan.command_line);
   } else if (!part) {
-    run_again(words_of_run(run, case_ids), case_ids, again);
+    run_again(describe_run(run, case_ids), case_ids, again);
   }
   if (on == RerunOn::kAny) {
     again.words = without_roles(again.words, {Role::kDevices});
@@ -357,11 +357,11 @@ std::optional<SharedProcess> shared_process_of(const ResolvedRun& run, const std
     bool is_shared = false;
     SharedProcess shared{.was_bad = is_bad(verdict_of(attempt).outcome)};
     for (const ResolvedCase& other : run.cases) {
-      const auto beside = std::ranges::find(other.attempts, attempt.start.log,
-                                            [](const Attempt& each) { return each.start.log; });
-      if (&other == test || beside == other.attempts.end()) continue;
+      const auto sibling = std::ranges::find(other.attempts, attempt.start.log,
+                                             [](const Attempt& each) { return each.start.log; });
+      if (&other == test || sibling == other.attempts.end()) continue;
       is_shared = true;
-      if (beside->start.at_ms <= attempt.start.at_ms) shared.before.push_back(other.planned.id);
+      if (sibling->start.at_ms <= attempt.start.at_ms) shared.before.push_back(other.planned.id);
     }
     if (is_shared) return shared;
   }

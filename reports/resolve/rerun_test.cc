@@ -113,29 +113,29 @@ ResolvedRun model_on(const std::vector<std::vector<std::string>>& devices,
   return resolved_of(events);
 }
 
-std::string words_of(const ResolvedRun& run, const std::vector<std::string>& ids,
+std::string describe(const ResolvedRun& run, const std::vector<std::string>& ids,
                      RerunOn on = RerunOn::kSame) {
   return joined(rerun_of(run, ids, on).words);
 }
 
 TEST(RerunCommand, SelectsDevicesOfCase) {
-  EXPECT_EQ(words_of(model_on({{"xpu:b"}}), {"s/0"}), "proctor run --devices xpu:b --case s/0");
-  EXPECT_EQ(words_of(model_on({{"xpu:b", "xpu:b", "xpu:a"}}), {"s/0"}),
+  EXPECT_EQ(describe(model_on({{"xpu:b"}}), {"s/0"}), "proctor run --devices xpu:b --case s/0");
+  EXPECT_EQ(describe(model_on({{"xpu:b", "xpu:b", "xpu:a"}}), {"s/0"}),
             "proctor run --devices xpu:b,xpu:a --case s/0")
       << "in the order in which it had them";
-  EXPECT_EQ(words_of(model_on({{"xpu:b"}}, {"proctor", "run", "--devices=xpu:a,xpu:b"}), {"s/0"}),
+  EXPECT_EQ(describe(model_on({{"xpu:b"}}, {"proctor", "run", "--devices=xpu:a,xpu:b"}), {"s/0"}),
             "proctor run --devices xpu:b --case s/0");
-  EXPECT_EQ(words_of(model_on({{"xpu:a"}, {"xpu:b"}, {}}), {"s/0", "s/1", "s/2"}),
+  EXPECT_EQ(describe(model_on({{"xpu:a"}, {"xpu:b"}, {}}), {"s/0", "s/1", "s/2"}),
             "proctor run --pin s/0=xpu:a --pin s/1=xpu:b --case s/0 --case s/1 --case s/2")
       << "each the one that it had";
-  EXPECT_EQ(words_of(model_on({{"xpu:b"}}, {"proctor", "run", "--each-device"}), {"s/0"}),
+  EXPECT_EQ(describe(model_on({{"xpu:b"}}, {"proctor", "run", "--each-device"}), {"s/0"}),
             "proctor run --each-device --case s/0");
 }
 
 TEST(RerunCommand, AllowsAnyDeviceOnRequest) {
   const ResolvedRun run = model_on({{"xpu:b"}}, {"proctor", "run", "--devices", "xpu:b"});
-  EXPECT_EQ(words_of(run, {"s/0"}, RerunOn::kAny), "proctor run --case s/0");
-  EXPECT_EQ(words_of(run, {"s/0"}, RerunOn::kOfRun), "proctor run --devices xpu:b --case s/0");
+  EXPECT_EQ(describe(run, {"s/0"}, RerunOn::kAny), "proctor run --case s/0");
+  EXPECT_EQ(describe(run, {"s/0"}, RerunOn::kOfRun), "proctor run --devices xpu:b --case s/0");
 }
 
 TEST(RerunCommand, OmitsSingleSimulatedDevice) {
@@ -146,7 +146,7 @@ TEST(RerunCommand, OmitsSingleSimulatedDevice) {
   AttemptStarted start;
   start.case_id = "s/a";
   start.devices = {"xpu-sim:0"};
-  EXPECT_EQ(words_of(resolved_of({plan, start}), {"s/a"}), "proctor run --sim xpu:1x1 --case s/a");
+  EXPECT_EQ(describe(resolved_of({plan, start}), {"s/a"}), "proctor run --sim xpu:1x1 --case s/a");
 }
 
 // ---- The caller's variables ----

@@ -111,16 +111,16 @@ std::int64_t duration_of(const ResolvedCase& test) {
 
 // ---- owner ----
 
-Blame problem_of(const RunPlanned& plan, const ResolvedCase& test) {
-  if (test.moved) return Blame::kMachine;
+FailureOwner problem_of(const RunPlanned& plan, const ResolvedCase& test) {
+  if (test.moved) return FailureOwner::kMachine;
   // `exec` starts its command once, so its verdict may be that of an attempt on an unhealthy device.
-  if (plan.exec && test.deciding != nullptr && is_suspect(*test.deciding)) return Blame::kMachine;
-  if (plan.rules.each_device && test.fault_of_devices) return Blame::kMachine;
+  if (plan.exec && test.deciding != nullptr && is_suspect(*test.deciding)) return FailureOwner::kMachine;
+  if (plan.rules.each_device && test.fault_of_devices) return FailureOwner::kMachine;
   if (test.diagnosis != nullptr) return test.diagnosis->problem;
-  if (test.verdict.outcome == Outcome::kXpass && !test.bad) return Blame::kNobody;
+  if (test.verdict.outcome == Outcome::kXpass && !test.bad) return FailureOwner::kNobody;
   // A command of `exec` that was not started got no device: a skip for a suite, but not for its caller.
   const bool kept_out = plan.exec && test.verdict.outcome == Outcome::kSkip;
-  return kept_out ? Blame::kMachine : blame_of(test.verdict);
+  return kept_out ? FailureOwner::kMachine : failure_owner(test.verdict);
 }
 
 // The device of an attempt that was found unhealthy, or on which alone a case is bad.
@@ -138,7 +138,7 @@ std::unique_ptr<Culprit> culprit_of(const RunPlanned& plan, const ResolvedCase& 
     return diagnosis->culprit ? std::make_unique<Culprit>(*diagnosis->culprit) : nullptr;
   const bool by_device = test.moved || (test.telling != nullptr && is_suspect(*test.telling)) ||
                          (plan.rules.each_device && test.fault_of_devices);
-  return test.problem == Blame::kMachine && by_device ? device_of(plan, test.telling) : nullptr;
+  return test.problem == FailureOwner::kMachine && by_device ? device_of(plan, test.telling) : nullptr;
 }
 
 const KnownFailureEntry* known_failure_of(const RunPlanned& plan, const ResolvedCase& test) {

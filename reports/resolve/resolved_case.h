@@ -98,7 +98,7 @@ std::string_view to_string(Suspect suspect);  // "none", "code", "device", "uncl
 // How often a case failed on each device, and whether the code or a device is the cause (devices.h).
 struct DeviceRow {
   std::map<std::string, DeviceCount> counts{};  // device, or devices joined by '+', -> attempts
-  std::set<std::string> sick{};  // of them: those that were found unhealthy after a bad attempt
+  std::set<std::string> unhealthy{};  // of them: those that were found unhealthy after a bad attempt
   Suspect suspect = Suspect::kNone;
   std::vector<std::string> devices{};  // kDevice: those that cause it
   double p = 1;                        // kDevice, kUnclear: the smallest probability that it is chance
@@ -167,8 +167,8 @@ struct ResolvedCase {
   bool of_exec = false;           // the command of `proctor exec`
   bool fails_only_after_others = false;  // it fails only after the cases that ran before it in its process
   bool changes_device = false;           // `moved`, and not a case of --each-device, which has all devices
-  Blame problem = Blame::kNobody;        // the owner of the failure
-  std::int64_t duration_ms = 0;          // of all its attempts
+  FailureOwner problem = FailureOwner::kNobody;  // the owner of the failure
+  std::int64_t duration_ms = 0;                  // of all its attempts
   // The attempt that shows the verdict: the last one with its outcome, else the last bad one, else the last one. It is null
   // if nothing was started.
   const Attempt* deciding = nullptr;

@@ -80,7 +80,7 @@ struct DeviceShare {
 };
 
 // "6 of 42 attempts failed on xpu-sim:0, 1 of 125 elsewhere (p = 0.0006)."
-struct DeviceDoubtText {
+struct DeviceSuspicionText {
   std::string sentence{};
   std::string device{};
 };
@@ -175,7 +175,7 @@ struct ResolvedRun {
   std::vector<CauseGroup> causes{};
   FailureCount failures{};
   std::vector<DeviceShare> device_shares{};
-  std::vector<DeviceDoubtText> device_doubts{};
+  std::vector<DeviceSuspicionText> device_suspicions{};
   // It is empty if no device is bad or suspect, and --each-device has nothing to compare.
   std::optional<DeviceVerdict> device_verdict{};
   std::vector<KnownFailureUse> known_failures{};  // as long as the list

@@ -155,8 +155,8 @@ RunVerdict verdict_of_run(const ResolvedRun& run) {
   using enum RunVerdict;
   const int code = run.shell_exit_code;
   const bool exec = run.plan.exec;
-  const bool as_told = exec && code == kExitGreen;  // a server that was asked to end
-  if (run.stop_signal != 0 && !as_told) return kInterrupted;
+  const bool as_reported = exec && code == kExitGreen;  // a server that was asked to end
+  if (run.stop_signal != 0 && !as_reported) return kInterrupted;
   if (code == kExitMachine) return kMachineFailed;
   const bool cut_short = !run.ended || (run.stop && run.stop->reason == StopCause::kParentDied);
   const bool failed = exec ? code != kExitGreen : code == kExitRed;
@@ -188,7 +188,7 @@ ExecEnd own_end(const ResolvedRun& run, const AttemptEnded& end) {
 }
 
 // A server that was told to end, and did: by that signal, or with 0.
-ExecEnd told_end(const ResolvedRun& run, AttemptEnded end) {
+ExecEnd reported_end(const ResolvedRun& run, AttemptEnded end) {
   end.exit_code = 0;
   return own_end(run, end);
 }
@@ -213,8 +213,8 @@ ExecEnd exec_end(const ResolvedRun& run) {
     case ExecCode::kCommand:
       break;
   }
-  const bool told = end->verdict.outcome == Outcome::kPass && run.stop_signal != 0;
-  return told ? told_end(run, *end) : own_end(run, *end);
+  const bool reported = end->verdict.outcome == Outcome::kPass && run.stop_signal != 0;
+  return reported ? reported_end(run, *end) : own_end(run, *end);
 }
 
 bool is_own_end(const AttemptEnded* end) {

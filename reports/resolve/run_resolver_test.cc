@@ -114,8 +114,8 @@ TEST(ResolvedRun, StrictTurnsWarnIntoFail) {
 }
 
 TEST(ResolvedRun, AttemptOnUnhealthyDeviceDoesNotCount) {
-  const AttemptSuspected sick{"s/a", 1, 1, "xpu:0000:03:00.0", "wrong bytes"};
-  const std::vector<Event> bad = {started("s/a"), ended("s/a", kFail), sick};
+  const AttemptSuspected unhealthy{"s/a", 1, 1, "xpu:0000:03:00.0", "wrong bytes"};
+  const std::vector<Event> bad = {started("s/a"), ended("s/a", kFail), unhealthy};
   EXPECT_EQ(verdict_after(bad), (Verdict{Outcome::kNotrun, Reason::kDeviceUnhealthy}));
   auto elsewhere = bad;
   elsewhere.push_back(started("s/a", 2));
@@ -127,7 +127,7 @@ TEST(ResolvedRun, AttemptOnUnhealthyDeviceDoesNotCount) {
 
   auto events = bad;
   events.insert(events.begin(), plan_of({planned("s/a")}));
-  events.push_back(sick);  // said twice
+  events.push_back(unhealthy);  // said twice
   events.push_back(concluded("s/a", kPass));
   const ResolvedRun run = resolved_of(events);
   EXPECT_THAT(run.cases[0].marks, ElementsAre(Mark::kDeviceSuspect));

@@ -108,7 +108,7 @@ void add_cases(const ResolvedRun& run, RunResults& results) {
 
 }  // namespace
 
-std::string words_of(const RunResults& results, const CaseResult& result) {
+std::string describe(const RunResults& results, const CaseResult& result) {
   if (!result.text.empty() || result.cause == kNoCause) return result.text;
   return results.causes[result.cause].text;
 }

@@ -81,7 +81,7 @@ struct RunResults {
 };
 
 // In words how a case ended; "" for what passed at once. Cases of one cause differ in numbers.
-std::string words_of(const RunResults& results, const CaseResult& result);
+std::string describe(const RunResults& results, const CaseResult& result);
 // Sets the cause of a case, one of the results, and its text.
 void set_cause(const RunResults& results, std::uint32_t cause, std::string text, CaseResult& result);
 

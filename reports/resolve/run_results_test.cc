@@ -58,8 +58,8 @@ TEST(RunResultsTest, CasesOfOneCauseKeepTheirMessages) {
   }
   const RunResults results = results_of(resolved_of(events));
   ASSERT_THAT(results.causes, SizeIs(1));
-  EXPECT_EQ(words_of(results, results.cases[0]), "wrong at 137");
-  EXPECT_EQ(words_of(results, results.cases[1]), "wrong at 637");
+  EXPECT_EQ(describe(results, results.cases[0]), "wrong at 137");
+  EXPECT_EQ(describe(results, results.cases[1]), "wrong at 637");
 }
 
 TEST(RunResultsTest, VariantIsIndependentOfAssignedDevice) {

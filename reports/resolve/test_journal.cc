@@ -104,7 +104,7 @@ std::vector<Event> rich_journal() {
     end.last_step = text;
     end.diagnosis = Diagnosis{.rule = "xid:79",
                               .error_class = "device_lost",
-                              .problem = Blame::kMachine,
+                              .problem = FailureOwner::kMachine,
                               .culprit = Culprit{"device", text, text},
                               .severity = Gravity::kFatal,
                               .where = "kernel_log",

@@ -13,7 +13,7 @@
 namespace proctor::accel {
 namespace {
 
-constexpr std::uint64_t kGateLooks = 2'000'000'000;
+constexpr std::uint64_t kGateStyles = 2'000'000'000;
 constexpr int kAttempts = 3;  // at memory that another process has for a moment
 
 std::uint64_t mix(std::uint64_t value) {  // splitmix64
@@ -314,7 +314,7 @@ Latch::~Latch() {
 
 void Latch::hold(Queue& queue, const Sync& sync) {
   held_ = true;
-  queue.launch(kernel_, groups_of(1, 1), arguments(flags_, flags_.data() + 64, kGateLooks), sync);
+  queue.launch(kernel_, groups_of(1, 1), arguments(flags_, flags_.data() + 64, kGateStyles), sync);
 }
 
 void Latch::open() { keeper_.open(); }

@@ -19,8 +19,8 @@ Buffer used_memory(const Context& context, std::size_t bytes, const Device& devi
 Buffer need_counted_memory(const Context& context) {
   if (kVendor == Vendor::kNvidia) return {};
   Buffer some = used_memory(context, 2 << 20);
-  const MemoryInfo told = context.device().memory();
-  need(told.free < told.total, "needs:perfmon");
+  const MemoryInfo reported = context.device().memory();
+  need(reported.free < reported.total, "needs:perfmon");
   return some;
 }
 

@@ -54,11 +54,12 @@ Speed copy_ceiling(Queue& queue, const Context& context, std::size_t bytes) {
   });
 }
 
-void tell(const std::string& name, const Speed& speed, const std::string& unit) {
+void report_value(const std::string& name, const Speed& speed, const std::string& unit) {
   if (speed.samples > 0) suite::measure(name, speed.median, unit, speed.samples, speed.spread);
 }
 
-void tell_share(const std::string& name, double bytes_per_amount, const Speed& speed, const Speed& ceiling) {
+void report_share(const std::string& name, double bytes_per_amount, const Speed& speed,
+                  const Speed& ceiling) {
   if (speed.samples == 0 || ceiling.samples == 0) return;
   const double scale = bytes_per_amount / ceiling.median;
   suite::measure(name + ".share", speed.median * scale, "of a copy within the device", speed.samples,

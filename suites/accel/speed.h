@@ -33,8 +33,8 @@ std::int64_t sized_for_speed(std::int64_t simulated_most);
 Speed copy_ceiling(Queue& queue, const Context& context, std::size_t bytes);
 
 // Reports the measure NAME and, if there is a ceiling, also NAME.share.
-void tell(const std::string& name, const Speed& speed, const std::string& unit);
-void tell_share(const std::string& name, double bytes_per_amount, const Speed& speed, const Speed& ceiling);
+void report_value(const std::string& name, const Speed& speed, const std::string& unit);
+void report_share(const std::string& name, double bytes_per_amount, const Speed& speed, const Speed& ceiling);
 
 // The block for that many words of memory.
 std::vector<std::uint32_t> block_of_noise(std::size_t words, std::uint64_t seed);

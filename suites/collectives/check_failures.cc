@@ -60,7 +60,7 @@ Answer last_of_many(FailingGroup& group) {
 // Nobody is lost before all have joined: whoever has may be connected before the others are.
 void join_together(FailingGroup& group) {
   expect_ok("joining", group.join());
-  tell(group.spec().store, "joined", group.rank());
+  announce(group.spec().store, "joined", group.rank());
   wait_for(group.spec().store, "joined", group.size());
 }
 
@@ -106,7 +106,7 @@ PROCTOR_CHECK(LostRank, NextOperationFailsAfterKill, "C26", kIoErrors, kGate,
   FailingGroup group;
   expect_ok("joining", group.join());
   expect_ok("all_reduce of all", group.all_reduce());
-  tell(group.spec().store, "through", group.rank());
+  announce(group.spec().store, "through", group.rank());
   wait_for(group.spec().store, "through", group.size());
   step("given a rank that is killed after an operation of all ranks");
   group.expect_loss(kLimit);
@@ -128,7 +128,7 @@ PROCTOR_CHECK(LostRank, RunningOperationFailsAfterCrash, "C26", kIoErrors, kGate
   expect_failure("all_reduce", last_of_many(group));
 }
 
-PROCTOR_CHECK(LostRank, OperationFailsIfRankIsStopped, "C27", kIoErrors, kGate,
+PROCTOR_CHECK(LostRank, OperationFailsIfRankIsSuspended, "C27", kIoErrors, kGate,
               .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group;
   join_together(group);
@@ -154,7 +154,7 @@ PROCTOR_CHECK(LateRank, OtherRanksFailAtTimeout, "C29", kIoErrors, kGate,
   const suite::Stopwatch watch;
   const Answer answer = group.all_reduce();
   const std::chrono::duration<double> waited = watch.of_thread();
-  tell(group.spec().store, "gave up", group.rank());
+  announce(group.spec().store, "gave up", group.rank());
   expect_failure("all_reduce", answer);
   suite::measure("waited", waited.count(), "s");
   suite::expect_true(
@@ -175,11 +175,11 @@ PROCTOR_CHECK(LateRank, LateOperationFails, "C29", kIoErrors, kGate, .faults = {
   }
   const Answer answer = group.all_reduce();
   group.leave();
-  tell(group.spec().store, "left", group.rank());
+  announce(group.spec().store, "left", group.rank());
   expect_failure("all_reduce", answer);
 }
 
-PROCTOR_CHECK(RankMismatch, JoinFailsIfGroupsDiffer, "C21", kConnect, kGate,
+PROCTOR_CHECK(RankMismatch, JoinFailsIfGroupNamesDiffer, "C21", kConnect, kGate,
               .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 3) {
   const bool other = rank_facts().rank == kLost;
   FailingGroup group(other ? "another" : "one");
@@ -202,7 +202,7 @@ PROCTOR_CHECK(RankMismatch, OperationFailsIfCountsDiffer, "C21", kDisagree, kWar
   expect_failure("all_reduce", answer);
 }
 
-PROCTOR_CHECK(RankMismatch, OperationFailsIfOrdersDiffer, "C21", kDisagree, kWarn,
+PROCTOR_CHECK(RankMismatch, OperationFailsIfCallOrdersDiffer, "C21", kDisagree, kWarn,
               .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group;
   join_together(group);
@@ -229,7 +229,7 @@ PROCTOR_CHECK(Abort, WaitingOperationReturnsAborted, "C25", "NCCL user guide, nc
   });
   const Answer answer = group.all_reduce();
   aborter.join();
-  tell(group.spec().store, "aborted", group.rank());
+  announce(group.spec().store, "aborted", group.rank());
   expect_ended("the operation that waited", Ended::kAborted, answer);
 }
 
@@ -251,12 +251,12 @@ void lose_a_rank_of_oneccl(const std::function<void()>& end) {
 }  // namespace
 
 // oneCCL waits, spinning, for whoever does not come (docs/reference/oneccl.md).
-PROCTOR_CHECK(OneCcl, AllReduceNeverSucceedsAfterKill, "C26", kOfAllRanks, kGate,
+PROCTOR_CHECK(OneCcl, KilledRankPreventsAllReduceSuccess, "C26", kOfAllRanks, kGate,
               .faults = {"collective.succeed_after_timeout"}, .devices = devices_of_a_rank(), .ranks = 2) {
   lose_a_rank_of_oneccl([] { die(SIGKILL); });
 }
 
-PROCTOR_CHECK(OneCcl, AllReduceNeverSucceedsAfterStop, "C27", kOfAllRanks, kGate,
+PROCTOR_CHECK(OneCcl, SuspendedRankPreventsAllReduceSuccess, "C27", kOfAllRanks, kGate,
               .faults = {"collective.succeed_after_timeout"}, .devices = devices_of_a_rank(), .ranks = 2) {
   lose_a_rank_of_oneccl([] {
     leave("ended");
@@ -276,7 +276,7 @@ PROCTOR_CHECK(Store, JoinFailsWithStaleKeys, "C38", "Gloo, gloo/rendezvous/file_
   if (facts.rank == 0) {
     FailingGroup dead({.rank = 0, .size = 2, .store = facts.store, .name = "crashed", .timeout = kLimit});
     expect_failure("joining alone", dead.join());
-    tell(facts.store, "died", 0);
+    announce(facts.store, "died", 0);
   }
   wait_for(facts.store, "died", 1);
   const Answer answer = group.join();

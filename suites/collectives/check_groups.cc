@@ -279,12 +279,12 @@ class Member {
 // Who takes part in an epoch: every rank says whether it does, and all count alike.
 std::vector<int> quorum(const RankFacts& facts, int epoch, bool present) {
   const auto mark = [epoch](bool is) { return fmt::format("{}.{}", is ? "present" : "absent", epoch); };
-  tell(facts.store, mark(present), facts.rank);
+  announce(facts.store, mark(present), facts.rank);
   std::vector<int> members;
   for (int rank = 0; rank < facts.size; ++rank) {
-    while (!is_told(facts.store, mark(true), rank) && !is_told(facts.store, mark(false), rank))
+    while (!is_reported(facts.store, mark(true), rank) && !is_reported(facts.store, mark(false), rank))
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (is_told(facts.store, mark(true), rank)) members.push_back(rank);
+    if (is_reported(facts.store, mark(true), rank)) members.push_back(rank);
   }
   return members;
 }
@@ -314,13 +314,13 @@ PROCTOR_CHECK(Reconfiguration, SurvivorsContinueAndRankRejoins, "S1.23", kFaultT
   for (int round = 0; round < sized(); ++round) {
     const int victim = round % facts.size;
     const std::string worked = fmt::format("worked.{}", epoch), killed = fmt::format("killed.{}", epoch);
-    tell(facts.store, worked, facts.rank);
+    announce(facts.store, worked, facts.rank);
     wait_for(facts.store, worked, facts.size);
     step(fmt::format("given that rank {} is killed", victim));
     ++epoch;
     if (facts.rank == victim) {
       member->kill();
-      tell(facts.store, killed, 0);
+      announce(facts.store, killed, 0);
       quorum(facts, epoch, false);
       member = std::make_unique<Member>();
     } else {

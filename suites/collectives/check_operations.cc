@@ -203,7 +203,7 @@ PROCTOR_CHECK(AllReduce, FloatsWithoutRoundingAreExact, "C03", kNcclTests, kGate
 
 // nccl-tests rotate where buffers begin from iteration to iteration: a pointer or a result that is left from
 // the round before would show (stale buffers of a group that was torn down have been seen).
-PROCTOR_CHECK(AllReduce, MovedBuffersHaveNoStaleData, "C10", kNcclTests, kGate,
+PROCTOR_CHECK(AllReduce, ChangedBufferAddressesGiveExactResult, "C10", kNcclTests, kGate,
               .faults = {"collective.return_previous_result:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
   World world;
@@ -231,7 +231,7 @@ PROCTOR_CHECK(AllReduce, LargeCountsGiveExactResult, "C09", kGlooTests, kGate,
 
 // The numbers of the ranks change places, so that each is added by another rank in another order.
 PROCTOR_CHECK(
-    AllReduce, RankOrderDoesNotChangeSum, "C45",
+    AllReduce, PermutedRankInputsKeepIntegerSum, "C45",
     "NCCL user guide, ncclAllReduce: \"Reduces data arrays of length count in sendbuff using op operation\"",
     kGate, .faults = {"collective.dropped_contribution:api=all_reduce,dev=2"}, .devices = devices_of_a_rank(),
     .ranks = 4) {

@@ -72,7 +72,7 @@ void FailingGroup::expect_loss(std::chrono::milliseconds limit) {
 
 Answer FailingGroup::join() {
   constexpr std::chrono::seconds kConnecting{10};  // oneCCL takes 1 to 2 s for it (docs/reference/oneccl.md)
-  tell_library(provider_.identity());
+  report_library(provider_.identity());
   const auto watched = watch(kConnecting);
   return provider_.make_group(spec_, group_);
 }
@@ -130,17 +130,17 @@ void expect_failure(const std::string& what, const Answer& answer, const char* f
                 file, line);
 }
 
-void tell(const std::string& store, const std::string& mark, int rank) {
+void announce(const std::string& store, const std::string& mark, int rank) {
   std::ofstream(path_of(store, mark, rank)).put('1');
 }
 
-bool is_told(const std::string& store, const std::string& mark, int rank) {
+bool is_reported(const std::string& store, const std::string& mark, int rank) {
   return std::filesystem::exists(path_of(store, mark, rank));
 }
 
 void wait_for(const std::string& store, const std::string& mark, int ranks, int without) {
   for (int rank = 0; rank < ranks; ++rank) {
-    while (rank != without && !is_told(store, mark, rank))
+    while (rank != without && !is_reported(store, mark, rank))
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }

@@ -63,8 +63,8 @@ void expect_failure(const std::string& what, const Answer& answer, const char* f
 
 // Files in the check's store, with which its ranks tell each other how far they are, independently of the
 // library under test.
-void tell(const std::string& store, const std::string& mark, int rank);
-bool is_told(const std::string& store, const std::string& mark, int rank);
+void announce(const std::string& store, const std::string& mark, int rank);
+bool is_reported(const std::string& store, const std::string& mark, int rank);
 // Returns when all of the first `ranks` ranks, except `without`, have told it.
 void wait_for(const std::string& store, const std::string& mark, int ranks, int without = -1);
 

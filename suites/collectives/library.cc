@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string file_beside_this(const std::string& name) {
+std::string sibling_file(const std::string& name) {
   return (fs::canonical(suite::self_command().back()).parent_path() / name).string();
 }
 
@@ -76,9 +76,9 @@ void need_feature(bool has, const std::string& name) {
   if (!has) throw suite::Skipped("unsupported:" + name);
 }
 
-void tell_library(const Identity& library) {
-  static std::set<std::string> told;
-  if (!told.insert(library.name).second) return;
+void report_library(const Identity& library) {
+  static std::set<std::string> reported;
+  if (!reported.insert(library.name).second) return;
   const std::string text = fmt::format("over {} {}, {}", library.name, library.version, library.file);
   suite::step(text);
   std::puts(text.c_str());
@@ -93,14 +93,14 @@ Provider& load_provider(const std::string& name) {
   need_provider(name);
   // Gloo writes to its sockets as to files. A peer that is gone must be an answer, not the end of this process.
   std::signal(SIGPIPE, SIG_IGN);
-  const auto get = load_function<GetProvider>(file_beside_this("libproctor_" + name + ".so"), kGetProvider);
+  const auto get = load_function<GetProvider>(sibling_file("libproctor_" + name + ".so"), kGetProvider);
   std::string reason;
   Provider* provider = get(&reason);
   if (provider == nullptr) throw suite::Skipped(reason_not_loaded(name, reason));
   if (provider->memory() == Memory::kDevice && suite::on_simgpu())
     throw suite::Skipped("not_on_simulator:" + name);
   if (!faults_wanted()) return *provider;
-  const auto wrap = load_function<WrapProvider>(file_beside_this(kFaultsLibrary), kWrapProvider);
+  const auto wrap = load_function<WrapProvider>(sibling_file(kFaultsLibrary), kWrapProvider);
   Provider* faulty = wrap(provider, &reason);
   if (faulty == nullptr) unusable(reason);
   return *faulty;

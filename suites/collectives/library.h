@@ -28,7 +28,7 @@ Provider& load_provider(const std::string& name);
 
 // Puts the library into the report, once in a process: a step, a line of the rank's log, and its version as
 // the measure NAME.version.
-void tell_library(const Identity& library);
+void report_library(const Identity& library);
 
 // The reason of the skip, from the message of dlopen() about `file`.
 std::string reason_not_loaded(const std::string& file, const std::string& error);

@@ -68,7 +68,7 @@ World::World(const GroupSpec& spec, const std::string& provider)
     : spec_(spec), provider_(load_provider(provider)), exceptions_(std::uncaught_exceptions()) {
   const Answer answer = provider_.make_group(spec_, group_);
   if (!answer.ok()) end_of_check("making the group " + spec_.name, answer, __FILE__, __LINE__);
-  tell_library(provider_.identity());
+  report_library(provider_.identity());
 }
 
 World::~World() {

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""The code in modules of CUDA: sm_90 for devices of that compute capability, compute_90 for PTX of it.
+"""Lists the code in CUDA modules (fatbins): sm_90 is code for devices of that compute capability, compute_90 its PTX.
+bundle.sh uses it.
 
     code_of.py FATBIN...                           prints each module with its code
     code_of.py --require ARCHITECTURES FATBIN...   prints the code; refuses modules with other code. ARCHITECTURES is a
-                                                   list as CMake has it: "90-real;90-virtual"
+                                                   list in the form of CMake: "90-real;90-virtual"
 
-A module that is named only_75 has code for 7.5 alone. NVIDIA does not document the form of these files. Its program
-that lists their code, cuobjdump, is not in each toolkit."""
+A module with the name only_75 has code for 7.5 only. NVIDIA does not document the format of these files. Its program
+that lists their code, cuobjdump, is not part of every toolkit."""
 
 import re
 import struct
@@ -14,7 +15,7 @@ import sys
 from pathlib import Path
 
 MAGIC = 0xBA55ED50
-HEADER = struct.Struct("<IHHQ")  # magic, version, size of this header, size of what follows
+HEADER = struct.Struct("<IHHQ")  # magic, version, size of this header, size of the entries
 ENTRY = struct.Struct("<HHIQIIHHI")  # kind, version, size of this header, size of the code, ..., compute capability
 KINDS = {1: "compute", 2: "sm"}
 
@@ -24,7 +25,7 @@ class Refused(Exception):
 
 
 def code_of(path):
-    """The names of the code in one module, PTX last."""
+    """The names of the code in one module. PTX is last."""
     data = path.read_bytes()
     try:
         magic, _, start, size = HEADER.unpack_from(data)
@@ -56,7 +57,7 @@ def names_of(architectures):
 
 
 def complaints(path, found, required):
-    """What is wrong with the code of a module."""
+    """Messages about missing and unexpected code of a module."""
     alone = re.search(r"only_(\d+)$", path.stem)
     wanted = {f"sm_{alone.group(1)}"} if alone else required
     lacks = wanted - set(found)

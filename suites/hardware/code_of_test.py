@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""code_of_test.py SOURCE COMPILER OPTION...: a module that the compiler makes of SOURCE as for a release has the code that
-the page of the bundle names, and code_of.py refuses a module that has other code."""
+"""Tests code_of.py: code_of_test.py SOURCE COMPILER OPTION...
+
+Compiles SOURCE with the options of a release. The module must have the code that the page of the bundle names, and
+code_of.py must refuse a module that has other code."""
 
 import subprocess
 import sys

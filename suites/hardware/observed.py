@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""observed.py RESULTS [-o FILE]   what real cards did where no document says what they must, as a table.
+"""observed.py RESULTS [-o FILE]   makes a table of the behaviour of real cards that no document specifies.
 
-RESULTS is what bundle/run.sh or bundle/lent.sh wrote on the machine. FILE is suites/visibility/observed/DRIVER-CARD.toml unless given;
-the same run always gives the same bytes. Runs on simulated devices are refused: they say what our model does.
+RESULTS is the directory that run.sh or lent.sh of the bundle wrote on the machine. The default of FILE is
+suites/visibility/observed/DRIVER-CARD.toml. The same run always gives the same bytes. Runs on simulated devices are
+refused, because they show the behaviour of the simulator.
 """
 
 import argparse
@@ -28,7 +29,7 @@ def read(path):
 
 
 def text(value):
-    """As TOML has it; JSON's strings are a part of them."""
+    """The value as a string of TOML. Strings of JSON are valid in TOML, except DEL."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -37,7 +38,7 @@ def number(value):
 
 
 def evidence(run_dir):
-    """The report of a run on real NVIDIA cards."""
+    """Reads the report of a run. Refuses runs that are not on real NVIDIA cards."""
     report = read(run_dir / "report.json")
     run = report["run"]
     if run["simulated"] or any(case["simulated"] for case in report["cases"]):
@@ -59,7 +60,7 @@ def is_speed(measure):
 
 
 def repeated(run_dir):
-    """{(name, unit): [the median of each process]} of the runs in turns of lent.sh."""
+    """{(name, unit): [the median of each process]} of the repeated runs of lent.sh."""
     journal, found = run_dir / "journal.jsonl", {}
     try:
         records = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
@@ -73,7 +74,7 @@ def repeated(run_dir):
 
 
 def answers(case):
-    """{question: {part: number}} of one case, and what it measured beside them."""
+    """{question: {part: number}} of one case, and its other measures."""
     observed, measured = {}, []
     for measure in case["measures"]:
         match = OBSERVATION.fullmatch(measure["name"])
@@ -85,7 +86,7 @@ def answers(case):
 
 
 def result_lines(parts):
-    """Devices become one list, in the order in which they were seen; all else stands by its name."""
+    """The lines of one observation. Devices are one list in the order of enumeration. Other parts keep their names."""
     places = {int(match[1]): value for part, value in parts.items() if (match := PLACE.fullmatch(part))}
     lines = [f"{part} = {number(value)}" for part, value in sorted(parts.items()) if not PLACE.fullmatch(part)]
     if places:
@@ -131,7 +132,7 @@ def main():
     options = parser.parse_args()
     try:
         run_dir, speeds = options.results, options.results / "speeds"
-        if (options.results / "suites").is_dir():  # of lent.sh, which has a directory of each step
+        if (options.results / "suites").is_dir():  # results of lent.sh, which have a directory for each step
             run_dir = options.results / "suites"
         report = evidence(run_dir)
         medians = {}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""observed.py on a made-up run, and on what it must refuse."""
+"""Tests observed.py with an invented run, and with runs that it must refuse."""
 
 import json
 import shutil
@@ -32,7 +32,7 @@ class Observed(unittest.TestCase):
                               capture_output=True, text=True, check=False)
 
     def write_lent(self):
-        """As lent.sh: a directory of each step."""
+        """Writes the results of lent.sh, which have a directory for each step."""
         lent = self.run_dir.parent / "lent"
         shutil.copytree(self.run_dir, lent / "suites")
         shutil.copytree(self.run_dir, lent / "speeds")

@@ -1,3 +1,4 @@
+// Builds a module in a second process and judges its end. See built_apart.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ std::string text_of(const suite::HelperEnd& end) {
   return end.signal != 0 ? fmt::format("signal {}", end.signal) : fmt::format("exit code {}", end.exit_code);
 }
 
-// words: the module, the damage, and "log" if its log is read.
+// `words` are the module, the damage, and "log" if the build log is requested.
 PROCTOR_HELPER(build_apart) {
   const auto context = leased();
   auto image = module_file(words.at(0));
@@ -62,7 +63,7 @@ Build build_apart(const std::string& name, const std::string& damage, WithLog lo
 
 void need_built_apart(const Context& context, const std::string& name, const std::string& construct,
                       const std::string& source) {
-  // A module that was built stays so for this process, whose checks run one after the other.
+  // Modules that were built once. The checks of this process run one after the other and need no second build.
   static std::set<std::string> built;
   if (built.contains(name)) return;
   suite::step("given the module " + name + ", built in a second process");

@@ -1,4 +1,5 @@
-// Atomic operations under contention: totals are exact in any order, and an update that is lost shows.
+// Checks of atomic operations under contention. Totals must be exact in any order, and a lost update must be
+// detected.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -109,11 +110,11 @@ PROCTOR_CHECK(Atomic, ScatteredIncrementsAreExact, "K33", kAtomics, kGate, {"ker
                context.device());
 }
 
-// ---- every operation of every type ----
+// ---- every operation on every integer type ----
 
 namespace {
 
-// An operation of atomic_types.cl, by what it leaves of what it found.
+// An operation of atomic_types.cl. `left` computes the word after the operation from the word before it.
 template <typename T>
 struct AtomicOperation {
   const char* name;
@@ -134,7 +135,8 @@ constexpr AtomicOperation<T> kAtomicOperations[] = {
     {"exchange", [](T, T value, T) { return value; }},
     {"compare-exchange", [](T found, T value, T expected) { return found == expected ? value : found; }}};
 
-// Words, operands, and words that are expected: the same ones, and such that differ in one bit each.
+// Words, operands, and expected values for compare-exchange. Every other expected value is equal to its word; the
+// others differ from it in one bit.
 template <typename T>
 struct AtomicOperands {
   AtomicOperands() {
@@ -156,7 +158,8 @@ struct AtomicOperands {
   std::vector<T> words, values, expected;
 };
 
-// Each work-item on words of its own, in the memory that the name of the kernel says.
+// Runs each operation with a separate word for each work-item. The name of the kernel selects global or local
+// memory.
 template <typename T>
 void expect_atomics(const Context& context, const Module& module, const std::string& kernel) {
   constexpr std::uint32_t kCount = AtomicOperands<T>::kOperands;
@@ -186,7 +189,7 @@ void expect_atomics(const Context& context, const Module& module, const std::str
   }
 }
 
-// All work-items on the same words.
+// Runs the operations with all work-items on the same words.
 template <typename T>
 void expect_contended(const Context& context, const Module& module, const std::string& kernel) {
   std::vector<T> values(kItems);
@@ -218,7 +221,7 @@ void expect_atomics_of(const Context& context, const Module& module, const std::
   expect_contended<T>(context, module, "contended_" + type);
 }
 
-// The terms are such that a sum in a narrower type would lose them.
+// Additions of floating-point numbers. The terms are chosen so that a sum in a narrower type would lose them.
 template <typename T>
 void expect_additions(const Context& context, const std::string& module_name, T small) {
   Queue queue(context);
@@ -279,7 +282,7 @@ PROCTOR_CHECK(Atomic, DoubleAdditionIsExact, "K34", kAtomics, kGate, .faults = {
   expect_additions(context, "atomics_f64", 0x1p-40);
 }
 
-// Normal numbers whose sum is denormal, and denormal ones.
+// Adds normal numbers with a denormal sum, and denormal numbers.
 PROCTOR_CHECK(Atomic, DenormalDoubleSumsAreKept, "K34",
               by_vendor("OpenCL C specification, OpenCL Numerical Compliance",
                         "PTX ISA, Floating Point Instructions: subnormal numbers are supported for .f64"),
@@ -304,8 +307,8 @@ PROCTOR_CHECK(Atomic, LoadReturnsStoredValue, "K33", kAtomics, kGate,
   expect_words("words that it read", written, read_as<std::uint32_t>(queue, context, out), context.device());
 }
 
-// The forbidden result of message passing: the flag came, the data did not. Not seeing the flag is allowed,
-// because nothing promises that two groups run at once.
+// Message passing: a group that sees the flag must also see the data. A group may miss the flag, because no
+// document guarantees that two groups run concurrently.
 PROCTOR_CHECK(Atomic, ReleasedFlagPublishesData, "K36", kMemoryModel, kGate, {"kernel.release_ignored"}) {
   const auto context = leased();
   Queue queue(context);
@@ -325,7 +328,7 @@ PROCTOR_CHECK(Atomic, ReleasedFlagPublishesData, "K36", kMemoryModel, kGate, {"k
                  kPairs);
 }
 
-// Atomic operations of host and device on the same word at the same time.
+// Checks of atomic operations of host and device on the same word at the same time.
 
 namespace {
 
@@ -338,7 +341,7 @@ constexpr const char* kCapabilities =
 constexpr std::uint32_t kSharers = 512;
 constexpr std::uint32_t kRounds = 16;
 
-// The host adds from the launch until its end, at least once.
+// The host adds from the launch until the end of the kernel, at least once.
 void expect_exact_total(MemoryKind kind) {
   const auto context = leased();
   const auto& properties = context.device().properties();
@@ -371,7 +374,7 @@ PROCTOR_CHECK(SystemAtomic, HostMemorySumIsExact, "K35", kCapabilities, kGate,
   expect_exact_total(MemoryKind::kHost);
 }
 
-PROCTOR_CHECK(SystemAtomic, SharedMemorySumIsExact, "K35", kCapabilities, kGate,
+PROCTOR_CHECK(SystemAtomic, SharedAllocationSumIsExact, "K35", kCapabilities, kGate,
               {"kernel.racy_atomics", "kernel.skip_group"}) {
   expect_exact_total(MemoryKind::kShared);
 }

@@ -1,4 +1,4 @@
-// What a stream says and allows while it captures: who may make calls that could disturb a capture, which streams and events
+// Checks of stream capture: which threads may make calls that could disturb a capture, which streams and events
 // belong to it, and what ends it.
 #include <functional>
 #include <thread>
@@ -29,7 +29,7 @@ void begin_in(cudaStream_t stream, cudaStreamCaptureMode mode = cudaStreamCaptur
   CUDA_CALL(cudaStreamBeginCapture, stream, mode).or_throw();
 }
 
-// How many nodes the captured graph has is asked for where it is there.
+// Ends the capture. `nodes`: receives the number of nodes of the captured graph, if there is one.
 Status end_of(cudaStream_t stream, std::size_t* nodes = nullptr) {
   auto graph = reinterpret_cast<cudaGraph_t>(std::uintptr_t{16});
   const Status status = CUDA_CALL(cudaStreamEndCapture, stream, &graph);
@@ -44,13 +44,13 @@ Status end_of(cudaStream_t stream, std::size_t* nodes = nullptr) {
 }
 
 std::string capture_of(cudaStream_t stream) {
-  auto told = no_such<cudaStreamCaptureStatus>(), again = told;
-  CUDA_CALL(cudaStreamIsCapturing, stream, &told).or_throw();
+  auto reported = no_such<cudaStreamCaptureStatus>(), again = reported;
+  CUDA_CALL(cudaStreamIsCapturing, stream, &reported).or_throw();
   CUDA_CALL(cudaStreamGetCaptureInfo, stream, &again, nullptr).or_throw();
-  expect_same("the status that cudaStreamGetCaptureInfo returns", std::to_string(told),
+  expect_same("the status that cudaStreamGetCaptureInfo returns", std::to_string(reported),
               std::to_string(again));
   const char* const names[] = {"none", "active", "invalidated"};
-  return told >= 0 && told <= 2 ? names[told] : std::to_string(told);
+  return reported >= 0 && reported <= 2 ? names[reported] : std::to_string(reported);
 }
 
 void record(const Event& event, cudaStream_t stream) {
@@ -60,7 +60,7 @@ Status wait_for(cudaStream_t stream, const Event& event) {
   return CUDA_CALL(cudaStreamWaitEvent, stream, native(event), 0);
 }
 
-// The mode of the calling thread, until this ends.
+// Sets the capture mode of the calling thread during the life of this object.
 class ThreadMode {
  public:
   explicit ThreadMode(cudaStreamCaptureMode mode) : mode_(mode) {
@@ -74,7 +74,7 @@ class ThreadMode {
   cudaStreamCaptureMode mode_;
 };
 
-// What a thread of this mode is answered that asks for memory, which could disturb a capture.
+// Allocates memory in a thread with this mode, and returns the result. An allocation could disturb a capture.
 std::string unsafe_call(cudaStreamCaptureMode mode) {
   const ThreadMode mine(mode);
   void* memory = nullptr;
@@ -193,7 +193,7 @@ PROCTOR_CHECK(StreamCapture, CaptureBelongsToStreamAndThread, "K45",
   const auto context = leased();
   const Queue queue(context), second(context);
   const Event forked(context), joined(context);
-  // What becomes of a capture after such a mistake is not said.
+  // The documents do not specify the state of a capture after such a mistake.
   step("given a capture that begins twice");
   begin_in(native(queue));
   expect_refused("the second begin",
@@ -373,7 +373,8 @@ PROCTOR_CHECK(StreamCapture, LegacyStreamWorkInvalidatesBlockingCapture, "K45",
   expect_refused("the wait", CUDA_CALL(cudaStreamSynchronize, cudaStreamLegacy));
   expect_status(kInvalidated, end_of(blocking));
   step("given work in the default stream while a non-blocking stream captures");
-  begin_in(native(free), cudaStreamCaptureModeRelaxed);  // else no stream can be waited for
+  // In other modes, no stream can be synchronized during a capture.
+  begin_in(native(free), cudaStreamCaptureModeRelaxed);
   expect_status(kSuccess, work());
   expect_status(kSuccess, CUDA_CALL(cudaStreamSynchronize, cudaStreamLegacy));
   expect_same("the capture is", "active", capture_of(native(free)));

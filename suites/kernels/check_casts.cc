@@ -1,4 +1,5 @@
-// Numbers of every type as numbers of every other one: at the points where something is rounded, and at the ends.
+// Checks of conversions between all number types: at points where rounding happens, and at the limits of each
+// type.
 #include <algorithm>
 #include <cfenv>
 #include <cmath>
@@ -19,11 +20,11 @@ using suite::step;
 constexpr const char* kCasts = by_vendor("OpenCL C specification, conversions; OpenCL-CTS, conversions",
                                          "CUDA Math API, type casting intrinsics; IEEE 754, conversions");
 
-struct Half {  // the host has no type of 16 bits
+struct Half {  // The host has no 16-bit float type.
   std::uint16_t bits = 0;
 };
 
-// Every number of every type is a long double.
+// The value as a long double, which represents every number of every type.
 template <typename T>
 long double exactly(T value) {
   if constexpr (std::same_as<T, Half>) {
@@ -33,7 +34,7 @@ long double exactly(T value) {
   }
 }
 
-// ---- what the host makes of a number, in the rounding mode that it has ----
+// ---- conversions on the host, in its current rounding mode ----
 
 template <std::integral To>
 To rounded_to_integer(long double value) {
@@ -48,7 +49,7 @@ Half rounded_to_half(long double value) {
   if (std::isnan(value)) return {0x7e00};
   int exponent = 0;
   std::frexp(value, &exponent);
-  const int last = std::max(exponent - 11, -24);  // the place of the last bit
+  const int last = std::max(exponent - 11, -24);  // the exponent of the last bit
   long double result = std::isinf(value) ? value : std::ldexp(std::nearbyint(std::ldexp(value, -last)), last);
   if (std::fabs(result) >= 65536) {
     const int way = std::fegetround();
@@ -61,7 +62,7 @@ Half rounded_to_half(long double value) {
 
 template <typename To, typename From>
 To converted(From from) {
-  const volatile long double value = exactly(from);  // so that it is converted now
+  const volatile long double value = exactly(from);  // volatile, so that the conversion happens now
   if constexpr (std::same_as<To, Half>) {
     return rounded_to_half(value);
   } else if constexpr (std::floating_point<To>) {
@@ -92,10 +93,11 @@ std::vector<To> converted(const std::vector<From>& values, int way) {
   return result;
 }
 
-// ---- which numbers ----
+// ---- the numbers to convert ----
 
-// Beside each power of two, and beside the middle between two numbers of a half, a float and a double: once with an even
-// one below it and once with an odd one, and a bit away from it that only a wider type can see.
+// Numbers beside each power of two, and beside the midpoint between two halves, floats and doubles. The number
+// below a midpoint is once even and once odd. Some numbers differ from the midpoint in one bit that only a wider
+// type has.
 std::vector<long double> points() {
   std::vector<long double> result;
   for (int k = 0; k < 64; ++k) {
@@ -129,7 +131,7 @@ std::vector<From> numbers_to_cast() {
     add(point);
     if constexpr (!std::integral<From>) {
       if (std::fabs(point) < 5000) add(point / 4);
-      add(std::ldexp(point, -34));  // where a half has fewer digits
+      add(std::ldexp(point, -34));  // small numbers, for which a half has fewer digits
     }
   }
   if constexpr (std::integral<From>) {
@@ -144,7 +146,7 @@ std::vector<From> numbers_to_cast() {
   return result;
 }
 
-// What is no number is the same, whatever its other bits.
+// Makes all NaNs equal, because the other bits of a NaN are not compared.
 template <typename T>
 void make_nan_the_same(std::vector<T>& values) {
   if constexpr (!std::integral<T>) {
@@ -154,14 +156,14 @@ void make_nan_the_same(std::vector<T>& values) {
   }
 }
 
-// ---- what the device makes of them ----
+// ---- conversions on the device ----
 
 class Casts {
  public:
   Casts(const Context& context, const std::string& module)
       : context_(context), queue_(context), module_(Module::load(context, module)) {}
 
-  // From one type to another one, by their names in casts.cl.
+  // Converts from one type to another. `from` and `to` are their names in casts.cl.
   template <typename From, typename To>
   void expect(const std::string& from, const std::string& to) {
     const std::string pair = from + "_" + to;
@@ -187,7 +189,7 @@ class Casts {
   }
 
  private:
-  // Between integers, of which those that do not fit become the nearest one that does.
+  // Conversions between integers that saturate: a value out of range becomes the nearest value of the type.
   template <typename From, typename To>
   void expect_stopped(const std::string& kernel, const std::vector<From>& values) {
     std::vector<To> expected;
@@ -230,7 +232,7 @@ class Casts {
   Module module_;
 };
 
-// Calls visit(name, a number of the type).
+// Calls visit(name, value) with a value of each integer type.
 template <typename Visit>
 void for_integers(Visit visit) {
   visit("i8", std::int8_t{});
@@ -243,7 +245,7 @@ void for_integers(Visit visit) {
   visit("u64", std::uint64_t{});
 }
 
-// Between a type of floats and every type of integers.
+// Conversions between a float type and every integer type, in both directions.
 template <typename Float>
 void expect_integers_and(Casts& casts, const std::string& name) {
   for_integers([&](const std::string& other, auto number) {
@@ -292,7 +294,7 @@ PROCTOR_CHECK(Conversion, HalfConversionsRoundCorrectly, "K26", kCasts, kGate,
   casts.expect<float, Half>("f32", "f16");
 }
 
-// A double has digits that no float has: rounded once is not rounded twice.
+// A double has digits that a float lacks. Rounding to a float first and then to a half would round twice.
 PROCTOR_CHECK(Conversion, HalfAndDoubleConversionsRoundOnce, "K26", kCasts, kGate,
               .faults = {"kernel.wrong_result:kernel=cast_f64_f16,arg=1,at=4"}, .needs = {"fp16", "fp64"}) {
   const auto context = leased();

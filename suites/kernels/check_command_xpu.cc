@@ -1,5 +1,5 @@
-// Each command that a list can hold: it waits for all of its events, tells when it is done, and writes what it should and
-// nothing else; and the queues that commands can be given to. Level Zero only.
+// Checks of every command of a Level Zero command list. A command must wait for all its events, signal its end,
+// and write its result and nothing else. Also checks the queues to which commands can be submitted.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@ using suite::kWarn;
 using suite::step;
 
 constexpr const char* kAppended = "Level Zero specification, zeCommandListAppend*: phEvents, hSignalEvent";
-constexpr std::size_t kSlotBytes = 128;  // of host memory, for each command
-constexpr std::uint32_t kTime = ~0u;     // stands for a time stamp, which is not known before
+constexpr std::size_t kSlotBytes = 128;  // bytes of host memory for each command
+constexpr std::uint32_t kTime = ~0u;     // marks a time stamp, whose value is not known before
 
 using ImmediateAppend = ze_result_t (*)(ze_command_list_handle_t, std::uint32_t, ze_command_list_handle_t*,
                                         ze_event_handle_t, std::uint32_t, ze_event_handle_t*);
@@ -37,7 +37,7 @@ ze_command_queue_desc_t described_queue(std::uint32_t ordinal, std::uint32_t ind
   return description;
 }
 
-// A list, immediate if it is made from the description of a queue.
+// A command list. The constructor with the description of a queue makes an immediate list.
 class RawList {
  public:
   RawList(const Context& context, const ze_command_queue_desc_t& description) {
@@ -85,8 +85,9 @@ class RawQueue {
   ze_command_queue_handle_t handle_ = nullptr;
 };
 
-// Loaders export the function since 1.9, and Intel's driver has no address for what they export. An older loader has only
-// the driver's address.
+// The address of zeCommandListImmediateAppendCommandListsExp. Loaders export it since 1.9, and Intel's driver
+// returns no address for functions that the loader exports. With an older loader, only the driver's address
+// exists.
 ImmediateAppend immediate_append(const Context& context) {
   constexpr const char* kName = "zeCommandListImmediateAppendCommandListsExp";
   void* address = exported_function(kName);
@@ -96,7 +97,7 @@ ImmediateAppend immediate_append(const Context& context) {
   return reinterpret_cast<ImmediateAppend>(address);
 }
 
-// What the commands of the table work with.
+// The objects that the commands of the table use.
 struct Workshop {
   explicit Workshop(const Context& its_context)
       : context(its_context),
@@ -105,7 +106,7 @@ struct Workshop {
         given(host_memory(context, 64)),
         timed(context),
         append_lists(immediate_append(context)) {
-    const std::uint32_t words[] = {7, 8, 9, 1, 1, 1, 1};  // what is copied, one group, one launch
+    const std::uint32_t words[] = {7, 8, 9, 1, 1, 1, 1};  // the bytes to copy, one group, one launch
     std::memcpy(given.data(), words, sizeof words);
     increment.try_group_size({4, 1, 1}).or_throw();
     Queue queue(context);
@@ -113,7 +114,7 @@ struct Workshop {
     queue.synchronize();
   }
 
-  // The kernel adds one to each of the three words of the slot.
+  // The kernel that adds one to each of the three words of the slot.
   ze_kernel_handle_t counting(std::byte* slot) {
     const std::uint32_t count = 3;
     increment.try_argument(0, sizeof slot, &slot).or_throw();
@@ -128,10 +129,10 @@ struct Workshop {
   Module module;
   Kernel increment;
   Buffer given;
-  Event timed;  // has been signalled by the device
+  Event timed;  // signalled by the device
   ImmediateAppend append_lists;
-  std::vector<RawList> lists;        // that another list runs
-  std::set<std::string> left_out{};  // the functions of rows that are recorded as left out
+  std::vector<RawList> lists;        // lists that another list executes
+  std::set<std::string> left_out{};  // functions of rows that are recorded as left out
 };
 
 struct EventsOf {
@@ -142,7 +143,8 @@ struct EventsOf {
 
 struct CommandRow {
   const char* function;
-  std::vector<std::uint32_t> written;  // the words with which its slot begins afterwards; the others stay 0
+  // The first words of the slot after the command; the other words stay 0.
+  std::vector<std::uint32_t> written;
   Status (*append)(Workshop&, ze_command_list_handle_t, std::byte* slot, const EventsOf&);
   bool immediate = true;  // false: another check covers immediate lists
 };
@@ -253,7 +255,7 @@ const std::vector<CommandRow> kCommands = {
      }},
 };
 
-// One command of a row, in a list of its own.
+// One command of a row, in a separate list.
 struct Running {
   Running(Workshop& shop, const CommandRow& its_row, std::byte* its_slot, bool immediate)
       : row(&its_row),
@@ -263,7 +265,7 @@ struct Running {
         done(shop.context) {
     if (!immediate) queue = std::make_unique<RawQueue>(shop.context, description_for(shop));
   }
-  // An immediate list has begun already.
+  // Starts the command. An immediate list has started it already.
   void go() const {
     if (queue == nullptr) return;
     ZE_CALL(zeCommandListClose, list.handle()).or_throw();
@@ -274,7 +276,7 @@ struct Running {
   std::byte* slot;
   RawList list;
   Event done;
-  std::unique_ptr<RawQueue> queue{};  // of a regular list
+  std::unique_ptr<RawQueue> queue{};  // the queue of a regular list; null for an immediate list
 
  private:
   static std::uint32_t ordinal_for(const Workshop& shop) {
@@ -285,7 +287,7 @@ struct Running {
   }
 };
 
-// The need of a row that device, loader or driver lack, or "".
+// The reason for which the device, loader or driver cannot run the row; "": there is none.
 std::string lacking(const Workshop& shop, const CommandRow& row) {
   const std::string_view function = row.function;
   if (function == "zeCommandListAppendLaunchCooperativeKernel" &&
@@ -296,8 +298,8 @@ std::string lacking(const Workshop& shop, const CommandRow& row) {
   return {};
 }
 
-// Appends the command and starts it: "", or what the driver lacks. `in_barrier`: a barrier behind the command signals, and
-// not the command itself.
+// Appends the command and starts it. Returns the reason for which the driver cannot run it, or "". `in_barrier`: a
+// barrier after the command signals the event, instead of the command itself.
 std::string start(Workshop& shop, const Running& command, EventsOf events, bool in_barrier) {
   const ze_command_list_handle_t list = command.list.handle();
   if (!in_barrier) events.signal = native(command.done);
@@ -310,12 +312,12 @@ std::string start(Workshop& shop, const Running& command, EventsOf events, bool 
   return {};
 }
 
-// One command of each row, as far as loader, driver and device have it.
+// Starts one command of each row that loader, driver and device support.
 std::vector<Running> start_each(Workshop& shop, const Buffer& slots, std::vector<ze_event_handle_t> waits,
                                 bool in_barrier = false) {
   std::memset(slots.data(), 0, slots.bytes());
   const auto count = static_cast<std::uint32_t>(waits.size());
-  waits.push_back(nullptr);  // nobody is to look at what stands behind the last
+  waits.push_back(nullptr);  // The driver must not read this element, which is past the last event.
   const EventsOf events{nullptr, count, count == 0 ? nullptr : waits.data()};
   std::vector<Running> all;
   for (const CommandRow& row : kCommands) {
@@ -398,8 +400,8 @@ PROCTOR_CHECK(Command, CommandRunsWithoutWaitEvents, "K43", kAppended, kGate,
   for (const Running& command : start_each(shop, slots, {}, true)) expect_done(command, context.device());
 }
 
-// "An immediate command list is used for low-latency submission of commands" (zeCommandListCreateImmediate), and the launch
-// is for any list of a group that supports compute.
+// "An immediate command list is used for low-latency submission of commands" (zeCommandListCreateImmediate). The
+// launch is for any list of a group that supports compute.
 PROCTOR_CHECK(Command, ImmediateListLaunchesMultipleKernelsIndirectly, "K17",
               "Level Zero specification, zeCommandListAppendLaunchMultipleKernelsIndirect", kGate,
               {"kernel.skip:kernel=increment", "order.ignore_wait_events"}) {
@@ -425,7 +427,7 @@ PROCTOR_CHECK(Command, ImmediateListLaunchesMultipleKernelsIndirectly, "K17",
 
 namespace {
 
-// From one time of the device to another, of which so many bits count.
+// The ticks between two time stamps of the device, of which only `bits` bits are valid.
 std::int64_t ticks_between(std::uint32_t bits, std::uint64_t first, std::uint64_t second) {
   const std::uint32_t unused = bits == 0 || bits > 64 ? 0 : 64 - bits;
   return static_cast<std::int64_t>((second - first) << unused) >> unused;
@@ -434,7 +436,8 @@ std::int64_t ticks_of(const Context& context, const ze_kernel_timestamp_data_t& 
   return ticks_between(context.device().record()->timestamp_bits, times.kernelStart, times.kernelEnd);
 }
 
-// The time of day of the device in a command, and as the host asks for it, are one clock of so many bits.
+// The global clock of the device, as commands and the host read it. Both readings have the same number of valid
+// bits.
 struct DeviceClock {
   explicit DeviceClock(const Context& context) : device(native(context.device())) {
     ze_device_properties_t properties{};
@@ -534,7 +537,7 @@ PROCTOR_CHECK(Timestamp, DeviceQueryMatchesHostQuery, "K41",
 
 namespace {
 
-// A kernel that is done, and its times.
+// A completed kernel and its time stamps.
 struct TimedKernel {
   explicit TimedKernel(const Context& its_context) : context(its_context), done(its_context) {
     Queue queue(context);
@@ -549,7 +552,7 @@ struct TimedKernel {
     ZE_CALL(zeEventQueryKernelTimestamp, native(done), &times).or_throw();
     return times;
   }
-  // At most so many of its times; `count` becomes what the driver makes of it.
+  // Lists at most `count` time stamps. `count` becomes the number that the driver returns.
   std::vector<ze_kernel_timestamp_result_t> listed(std::uint32_t& count) const {
     std::vector<ze_kernel_timestamp_result_t> times(count + 1);
     ZE_CALL(zeEventQueryTimestampsExp, native(done), native(context.device()), &count,
@@ -569,7 +572,7 @@ struct TimedKernel {
 
 }  // namespace
 
-PROCTOR_CHECK(Timestamp, EventListMatchesEventQuery, "K41",
+PROCTOR_CHECK(Timestamp, TimestampListMatchesEventQuery, "K41",
               "Level Zero specification, zeEventQueryTimestampsExp", kGate, {"state.swapped_timestamps"}) {
   const auto context = leased();
   step("given the times of a kernel, by the list and by the query");
@@ -591,8 +594,9 @@ PROCTOR_CHECK(Timestamp, EventListMatchesEventQuery, "K41",
   expect_same("the count after one that is too large", std::to_string(there), std::to_string(more));
 }
 
-// "if count is greater than the number of timestamps available, then the driver shall update the value with the correct
-// number of timestamps available". The specification does not require that the driver then writes the times.
+// "if count is greater than the number of timestamps available, then the driver shall update the value with the
+// correct number of timestamps available". The specification does not require that the driver then writes the
+// times.
 PROCTOR_CHECK(Timestamp, OversizedListHoldsAvailableTimestamps, "K41",
               "Level Zero specification, zeEventQueryTimestampsExp, pCount", kWarn,
               {"state.swapped_timestamps"}) {
@@ -724,8 +728,7 @@ PROCTOR_CHECK(Queue, SynchronizeReturnsAfterEachExecution, "K42",
       .or_throw();
   ZE_CALL(zeCommandListClose, list.handle()).or_throw();
   const RawQueue queue(context, described_queue(ordinal));
-  constexpr std::uint32_t kTimes =
-      1000;  // a wait that nobody wakes ends late: that many of them take for ever
+  constexpr std::uint32_t kTimes = 1000;  // A wait that is not woken ends late, so the check would time out.
   step("given a kernel that is executed and waited for, a thousand times");
   for (std::uint32_t i = 0; i < kTimes; ++i) queue.run(list);
   expect_same("how often it ran", std::to_string(kTimes), std::to_string(words.as<std::uint32_t>()[0]));

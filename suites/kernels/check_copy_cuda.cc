@@ -1,5 +1,6 @@
-// How far a copy or a fill is when its call returns. What must wait is tried behind a kernel that another thread releases a
-// little later, what must not wait behind one that nobody has released yet.
+// Checks of the progress of a copy or fill when its call returns. A call that must wait is made behind a kernel
+// that another thread releases a little later. A call that must not wait is made behind a kernel that is still
+// held.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -20,7 +21,7 @@ using suite::step;
 constexpr const char* kReturns = "CUDA Runtime API, API synchronization behavior";
 constexpr std::size_t kRoom = 4096;
 
-// Memory of each kind, twice.
+// Two buffers of each kind of memory, and one of managed memory.
 class Ends {
  public:
   explicit Ends(const Context& context, std::size_t room = kRoom)
@@ -29,7 +30,7 @@ class Ends {
         pageable_{std::vector<std::byte>(room), std::vector<std::byte>(room)} {
     if (context.device().properties().shared_memory) shared_ = shared_memory(context, room);
   }
-  // Null where the device has no such memory.
+  // Null if the device does not support this kind of memory.
   std::byte* at(char kind, int which) {
     if (kind == 'd') return device_[which].data();
     if (kind == 'h') return pinned_[which].data();
@@ -46,7 +47,7 @@ class Ends {
 struct Transfer {
   std::byte* to;
   std::byte* from;
-  std::size_t bytes;  // an even number, but for those of one row
+  std::size_t bytes;  // an even number, except for copies of one row
   cudaStream_t stream;
 
   cudaMemcpy3DParms volume() const {
@@ -97,15 +98,15 @@ Status fill_3d_async(const Transfer& t) {
   return CUDA_CALL(cudaMemset3DAsync, t.volume().dstPtr, kFilledWith, t.volume().extent, t.stream);
 }
 
-// d: of the device, h: pinned memory of the host, p: pageable memory, m: managed memory.
+// d: device memory, h: pinned host memory, p: pageable memory, m: managed memory.
 struct Row {
   Status (*call)(const Transfer& transfer);
   char to;
-  char from;  // '-' for a fill
+  char from;  // '-': a fill
   std::size_t bytes = kRoom;
 };
 
-// The bytes that lie there after a transfer, whatever was there before it.
+// Requires the bytes of the transfer in the destination.
 void expect_moved(const Row& row, Queue& queue, const Context& context, const std::byte* to,
                   const std::vector<std::byte>& sent, const std::string& what) {
   auto expected = sent;
@@ -118,7 +119,8 @@ void expect_moved(const Row& row, Queue& queue, const Context& context, const st
       context.device());
 }
 
-// Makes a transfer of noise behind a latch that opens a little later. `afterwards` is called when it has returned.
+// Transfers noise behind a latch that opens a little later. Calls `afterwards` when the transfer call has
+// returned.
 template <typename Afterwards>
 void transfer_behind_a_latch(const Context& context, const Row& row, bool asynchronous,
                              const Afterwards& afterwards) {
@@ -169,8 +171,8 @@ PROCTOR_CHECK(Transfer, SynchronousCallReturnsAfterCompletion, "M26", kReturns, 
   expect_waits(context, kRows, false);
 }
 
-// Those between a device and pageable memory only "might be synchronous".
-PROCTOR_CHECK(Transfer, PageableHostCopyReturnsAfterCompletion, "M26", kReturns, kGate,
+// Copies between a device and pageable memory are left out: they only "might be synchronous".
+PROCTOR_CHECK(Transfer, PageableHostToHostCopyBlocks, "M26", kReturns, kGate,
               {"order.end_wait_early:api=cudaMemcpyAsync", "copy.skip:api=cudaMemcpy*Async"}) {
   const auto context = leased();
   use(context.device());
@@ -179,7 +181,7 @@ PROCTOR_CHECK(Transfer, PageableHostCopyReturnsAfterCompletion, "M26", kReturns,
   expect_waits(context, kRows, true);
 }
 
-// Pageable memory is the program's again as soon as the call returns, however the driver sees to that.
+// The program may change pageable memory as soon as the call returns.
 PROCTOR_CHECK(Transfer, PageableSourceIsReusableAfterReturn, "M29", kReturns, suite::kWarn,
               {"copy.read_source_after_return:min=65537",
                "copy.read_source_after_return:min=65537,api=cudaMemcpy3DAsync",
@@ -198,7 +200,8 @@ PROCTOR_CHECK(Transfer, PageableSourceIsReusableAfterReturn, "M29", kReturns, su
   }
 }
 
-// "Any CUDA API call may block or synchronize for various reasons": that they do not is what they are used for.
+// "Any CUDA API call may block or synchronize for various reasons". Programs use these calls because they return
+// without waiting.
 PROCTOR_CHECK(Transfer, NonblockingTransferReturnsBeforeCompletion, "M28", kReturns, suite::kWarn,
               {"copy.skip:api=cudaMemcpy*", "copy.skip_fill"}) {
   const auto context = leased();

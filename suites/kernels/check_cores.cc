@@ -1,5 +1,5 @@
-// Errors that only one core makes, and that nobody tells: every core (SM, Xe-core) does the same work, and all must
-// come to the same bits.
+// Checks for silent errors of a single core. Every core (SM, Xe-core) does the same work, and all must compute the
+// same bits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,14 +37,15 @@ constexpr const char* kDoubles = by_vendor(
     "denormals",
     "CUDA Programming Guide, Floating-Point Standard");
 constexpr std::uint32_t kMostLaunches = 32;
-constexpr std::size_t kMostTold = 4;         // cores of which a report tells
-constexpr std::int64_t kMostSimulated = 16;  // rounds or swings of devices that are interpreted
+constexpr std::size_t kMostReported = 4;  // cores that a report names
+// Rounds or swings on simulated devices, whose kernels are interpreted.
+constexpr std::int64_t kMostSimulated = 16;
 constexpr std::byte kNothing{0xa5};
 constexpr const char* kCoreNumbers =
     "SPIR-V extension, SPV_INTEL_hw_thread_queries, which no driver has to have";
 constexpr std::chrono::milliseconds kIdle{1};
 
-// What a device must have for some of the work.
+// Skips the check if the device lacks a feature that the work needs.
 void need_for(const CoreWork& work, const Properties& properties) {
   if (work.name == "denormals" || work.name == "sums")
     need(properties.fp32_denormals, "unsupported:fp32_denormals");
@@ -52,7 +53,7 @@ void need_for(const CoreWork& work, const Properties& properties) {
   if (work.name == "doubles") need(properties.fp64 && properties.fp64_denormals, "unsupported:fp64");
 }
 
-// The work of cores.cl on one device.
+// Runs the work of cores.cl on one device.
 class CoreLauncher {
  public:
   CoreLauncher(const Context& context, std::uint32_t rounds) : context_(context), queue_(context) {
@@ -69,21 +70,23 @@ class CoreLauncher {
   const CoreSize& size() const { return size_; }
   void wait() { queue_.synchronize(); }
 
-  // The rows of the cores that were reached. `wanted`: one core, ANY_CORE, or ALL_GROUPS to keep all groups at work.
+  // Runs the work and returns the rows of the cores that were reached. `wanted`: one core, ANY_CORE, or ALL_GROUPS
+  // to keep all groups busy.
   CoreRows run(const CoreWork& work, std::uint32_t wanted = ANY_CORE) {
     need_for(work, device().properties());
     const Kernel kernel(module_of(work), work.kernel);
     const auto claims = device_copy(queue_, context_, std::vector<std::uint32_t>(CORE_ROWS + 1));
     queue_.fill(rows_.data(), {&kNothing, 1}, rows_.bytes());
     const std::uint32_t enough = wanted < CORE_ROWS ? 1 : cores();
-    const bool full = wanted == ALL_GROUPS && !suite::on_simgpu();  // as many as a core can hold
+    // Launch as many groups as the cores can hold.
+    const bool full = wanted == ALL_GROUPS && !suite::on_simgpu();
     for (std::uint32_t launch = 0; launch < kMostLaunches; ++launch) {
       const std::uint32_t groups = cores() * (full ? 16 : launch == 0 ? 2 : 8);
       queue_.launch(
           kernel, groups_of(groups, CORE_ITEMS),
           arguments(claims, rows_, device().properties().threads_of_core, wanted, size_.seed, size_.rounds));
       const auto claimed = read_as<std::uint32_t>(queue_, context_, claims);
-      need(claimed.back() == 0, "unsupported:core_id");  // numbers beyond the table
+      need(claimed.back() == 0, "unsupported:core_id");  // some cores have numbers that the table lacks
       const auto reached = static_cast<std::uint32_t>(std::ranges::count(claimed, 1u));
       if (reached >= enough || launch + 1 == kMostLaunches) return rows_of(claimed);
     }
@@ -135,22 +138,22 @@ void report_core(const std::string& what, std::uint32_t core, const CoreRow& exp
                  .device = describe(device)});
 }
 
-// Whether every row is `expected`. A failure names the cores.
+// True if every row is equal to `expected`. A failure names the cores that differ.
 bool expect_rows(const std::string& what, const CoreRow& expected, const CoreRows& rows,
                  const Device& device) {
   std::vector<std::uint32_t> wrong;
   for (const auto& [core, row] : rows) {
     if (row != expected) wrong.push_back(core);
   }
-  for (std::size_t i = 0; i < std::min(wrong.size(), kMostTold); ++i) {
+  for (std::size_t i = 0; i < std::min(wrong.size(), kMostReported); ++i) {
     report_core(what, wrong[i], expected, rows.at(wrong[i]), device);
   }
-  suite::expect_true(wrong.size() <= kMostTold,
+  suite::expect_true(wrong.size() <= kMostReported,
                      fmt::format("{}: {} of {} cores are wrong", what, wrong.size(), rows.size()));
   return wrong.empty();
 }
 
-// What a core must come to: by the reference or else by what most cores do. None: a failure was reported.
+// The right result of a core: that of the reference, or else that of most cores. nullopt: a failure was reported.
 std::optional<CoreRow> right_row(const CoreWork& work, const CoreRows& rows, const CoreLauncher& launcher) {
   if (work.reference != nullptr) return work.reference(launcher.size());
   auto most = kernels::majority_of(rows);
@@ -163,7 +166,7 @@ std::optional<CoreRow> right_row(const CoreWork& work, const CoreRows& rows, con
   return most;
 }
 
-// Fewer cores than all are a need, but none at all is a launch that did not run.
+// If the launches reach only some cores, the check is skipped later. If they reach none, the kernel did not run.
 void expect_reached(const CoreRows& rows) {
   suite::expect_true(!rows.empty(), fmt::format("{} launches reach a core", kMostLaunches));
 }
@@ -178,7 +181,7 @@ void need_all_cores(std::size_t reached, std::uint32_t cores) {
   need(reached >= cores, fmt::format("needs:all_cores:{}<{}", reached, cores));
 }
 
-// All cores of a part at once.
+// Verifies all cores of a part in one launch.
 void expect_all_cores(const std::string& name, const Device& part) {
   const Context context(part);
   CoreLauncher launcher(context, static_cast<std::uint32_t>(sized_for_speed(kMostSimulated)));
@@ -194,7 +197,7 @@ void expect_all_cores(const std::string& name) {
   record_tiles(device);
 }
 
-// The first, the last, and others by the seed: `count` of them.
+// `count` cores: the first, the last, and others that the seed selects.
 std::vector<std::uint32_t> sample_of(const CoreRows& rows, std::size_t count) {
   std::vector<std::uint32_t> cores;
   for (const auto& [core, row] : rows) cores.push_back(core);
@@ -206,7 +209,7 @@ std::vector<std::uint32_t> sample_of(const CoreRows& rows, std::size_t count) {
   return cores;
 }
 
-// Up to `most` cores of a part, one after the other.
+// Verifies up to `most` cores of a part, one after the other.
 void expect_each_alone(const CoreWork& work, std::size_t most, const Device& part) {
   const Context context(part);
   CoreLauncher launcher(context, most < CORE_ROWS || suite::on_simgpu() ? 1 : 500);
@@ -253,7 +256,8 @@ PROCTOR_CHECK(Cores, IntegersMatchHost, "K120", kExact, kGate,
   expect_all_cores("integers");
 }
 
-PROCTOR_CHECK(Cores, FusedProductsMatchHost, "K121", kExact, kGate, .faults = {"kernel.fma_unfused:core=3"},
+PROCTOR_CHECK(Cores, FusedMatrixProductsMatchHost, "K121", kExact, kGate,
+              .faults = {"kernel.fma_unfused:core=3"},
               .sizes = {.smoke = 1, .ci = 3, .full = 2'000, .stress = 20'000, .unit = "rounds"}) {
   expect_all_cores("products");
 }

@@ -1,5 +1,5 @@
-// Devices as the CUDA Runtime manages them: what is set of one is kept, is no other's, and what is told of it agrees with what
-// documents say of its generation.
+// Checks of devices in the CUDA Runtime. A setting of one device must be kept and must not change another device.
+// The reported properties must agree with the documents for the device's generation.
 #include <algorithm>
 #include <thread>
 
@@ -81,8 +81,8 @@ namespace {
 struct Limit {
   cudaLimit limit;
   const char* name;
-  std::size_t usual;   // what documents say that it is when nothing was set
-  std::size_t wanted;  // 0: is not set
+  std::size_t usual;   // the documented default
+  std::size_t wanted;  // 0: the check does not set this limit
 };
 constexpr Limit kDeviceLimits[] = {
     {cudaLimitStackSize, "cudaLimitStackSize", 1024, 4096},
@@ -108,7 +108,7 @@ PROCTOR_CHECK(Device, LimitsArePerDevice, "K57", "CUDA Runtime API, cudaDeviceSe
     const std::size_t others = limit_of(limit.limit);
     use(devices[0]);
     expect_status(kSuccess, CUDA_CALL(cudaDeviceSetLimit, limit.limit, limit.wanted));
-    // "The driver is free to modify the requested value"; the simulated one does not.
+    // "The driver is free to modify the requested value". The simulated driver does not.
     const std::size_t got = limit_of(limit.limit);
     if (suite::on_simgpu()) expect_same(limit.name, std::to_string(limit.wanted), std::to_string(got));
     use(devices[1]);
@@ -162,7 +162,7 @@ PROCTOR_CHECK(Device, ChooseDeviceReturnsExistingDevice, "K58", "CUDA Runtime AP
     int chosen = -1;
     CUDA_CALL(cudaChooseDevice, &chosen, &wanted).or_throw();
     expect_true(chosen >= 0 && chosen < 2, "the chosen device exists, got " + std::to_string(chosen));
-    // Which one matches best is fixed by no document. The simulator chooses by the size of the memory.
+    // No document defines which device matches best. The simulator selects by the size of memory.
     const bool differ = devices[0].properties().memory != devices[1].properties().memory;
     if (!suite::on_simgpu() || !differ) continue;
     const cudaDeviceProp& has = devices[chosen == 1 ? 1 : 0].record()->native;
@@ -180,8 +180,8 @@ PROCTOR_CHECK(Device, ChooseDeviceReturnsExistingDevice, "K58", "CUDA Runtime AP
 
 namespace {
 
-// What is answered to lists of devices, and which device a thread then has that chose none. The process is a new one, in which no
-// thread has chosen any.
+// Sends the results for several lists of devices, and the current device of a thread that has selected none. The
+// process is new, so no thread has selected a device.
 PROCTOR_HELPER(set_valid_devices) {
   std::vector<std::string> answers;
   std::vector<int> current;
@@ -197,8 +197,8 @@ PROCTOR_HELPER(set_valid_devices) {
   ask(list, 1);
   ask(nullptr, 0);
   ask(nullptr, 1);
-  ask(list + 1, 2);  // no such device
-  ask(list, 3);      // more than there are
+  ask(list + 1, 2);  // contains a device that does not exist
+  ask(list, 3);      // longer than the number of devices
   ask(list + 2, 1);
   suite::answer({{"answers", answers}, {"current", current}});
 }
@@ -300,13 +300,14 @@ PROCTOR_CHECK(Device, RepeatedPeerAccessChangeFails, "V47", "CUDA Runtime API, c
   expect_status("cudaErrorInvalidDevice", CUDA_CALL(cudaDeviceDisablePeerAccess, 0));
 }
 
-// ---- what is told ----
+// ---- reported properties ----
 
 namespace {
 
 constexpr std::size_t kKiB = 1024;
 
-// Programming guide, "Technical Specifications per Compute Capability" and "Throughput of Native Arithmetic Instructions".
+// A row of the programming guide, "Technical Specifications per Compute Capability" and "Throughput of Native
+// Arithmetic Instructions".
 struct Generation {
   int major, minor;
   int threads, blocks;                            // of a multiprocessor
@@ -331,22 +332,22 @@ int attribute(cudaDeviceAttr which, const Device& device) {
   return value;
 }
 
-void expect_what_all_have(const cudaDeviceProp& told) {
-  expect_number("warpSize", 32, told.warpSize);
-  expect_number("maxThreadsPerBlock", 1024, told.maxThreadsPerBlock);
+void expect_what_all_have(const cudaDeviceProp& reported) {
+  expect_number("warpSize", 32, reported.warpSize);
+  expect_number("maxThreadsPerBlock", 1024, reported.maxThreadsPerBlock);
   const int block[] = {1024, 1024, 64}, grid[] = {0x7fffffff, 65535, 65535};
   for (int i = 0; i < 3; ++i) {
-    expect_number("maxThreadsDim " + std::to_string(i), block[i], told.maxThreadsDim[i]);
-    expect_number("maxGridSize " + std::to_string(i), grid[i], told.maxGridSize[i]);
-    expect_number("maxTexture3D " + std::to_string(i), 16384, told.maxTexture3D[i]);
+    expect_number("maxThreadsDim " + std::to_string(i), block[i], reported.maxThreadsDim[i]);
+    expect_number("maxGridSize " + std::to_string(i), grid[i], reported.maxGridSize[i]);
+    expect_number("maxTexture3D " + std::to_string(i), 16384, reported.maxTexture3D[i]);
   }
-  expect_number("totalConstMem", 64 * kKiB, told.totalConstMem);
-  expect_number("sharedMemPerBlock", 48 * kKiB, told.sharedMemPerBlock);
-  expect_number("regsPerBlock", 65536, told.regsPerBlock);
-  expect_number("regsPerMultiprocessor", 65536, told.regsPerMultiprocessor);
-  expect_number("maxTexture1D", 131072, told.maxTexture1D);
-  expect_number("maxTexture2D 0", 131072, told.maxTexture2D[0]);
-  expect_number("maxTexture2D 1", 65536, told.maxTexture2D[1]);
+  expect_number("totalConstMem", 64 * kKiB, reported.totalConstMem);
+  expect_number("sharedMemPerBlock", 48 * kKiB, reported.sharedMemPerBlock);
+  expect_number("regsPerBlock", 65536, reported.regsPerBlock);
+  expect_number("regsPerMultiprocessor", 65536, reported.regsPerMultiprocessor);
+  expect_number("maxTexture1D", 131072, reported.maxTexture1D);
+  expect_number("maxTexture2D 0", 131072, reported.maxTexture2D[0]);
+  expect_number("maxTexture2D 1", 65536, reported.maxTexture2D[1]);
 }
 
 }  // namespace
@@ -355,39 +356,39 @@ PROCTOR_CHECK(Device, PropertiesMatchComputeCapability, "V51",
               "CUDA Programming Guide, Technical Specifications per Compute Capability", kGate,
               .faults = {"kernel.overstate_limits:api=cudaGetDeviceProperties"}, .devices = 2) {
   for (const Device& device : leased_devices(2)) {
-    cudaDeviceProp told{};
+    cudaDeviceProp reported{};
     step("given the properties of a device");
-    CUDA_CALL(cudaGetDeviceProperties, &told, native(device)).or_throw();
-    need(told.major >= 7, "needs:compute_capability>=7.0");
-    expect_what_all_have(told);
+    CUDA_CALL(cudaGetDeviceProperties, &reported, native(device)).or_throw();
+    need(reported.major >= 7, "needs:compute_capability>=7.0");
+    expect_what_all_have(reported);
     const auto* const known = std::ranges::find_if(kGenerations, [&](const Generation& one) {
-      return one.major == told.major && one.minor == told.minor;
+      return one.major == reported.major && one.minor == reported.minor;
     });
     if (known == std::end(kGenerations)) continue;
-    expect_number("maxThreadsPerMultiProcessor", known->threads, told.maxThreadsPerMultiProcessor);
-    expect_number("maxBlocksPerMultiProcessor", known->blocks, told.maxBlocksPerMultiProcessor);
-    expect_number("sharedMemPerMultiprocessor", known->shared * kKiB, told.sharedMemPerMultiprocessor);
-    expect_number("sharedMemPerBlockOptin", known->shared_of_block * kKiB, told.sharedMemPerBlockOptin);
-    expect_number("reservedSharedMemPerBlock", known->reserved * kKiB, told.reservedSharedMemPerBlock);
+    expect_number("maxThreadsPerMultiProcessor", known->threads, reported.maxThreadsPerMultiProcessor);
+    expect_number("maxBlocksPerMultiProcessor", known->blocks, reported.maxBlocksPerMultiProcessor);
+    expect_number("sharedMemPerMultiprocessor", known->shared * kKiB, reported.sharedMemPerMultiprocessor);
+    expect_number("sharedMemPerBlockOptin", known->shared_of_block * kKiB, reported.sharedMemPerBlockOptin);
+    expect_number("reservedSharedMemPerBlock", known->reserved * kKiB, reported.reservedSharedMemPerBlock);
   }
 }
 
-// No document gives these for all cards; they are so on each that was looked at.
+// No document specifies these values for all cards. All cards that were examined have them.
 PROCTOR_CHECK(Device, PropertiesHaveUsualValues, "V51",
               "project rule: The properties have the usual values that deviceQuery prints on Linux.", kWarn,
               .faults = {"kernel.overstate_limits:api=cudaDeviceGetAttribute"}, .devices = 2) {
   for (const Device& device : leased_devices(2)) {
-    const cudaDeviceProp& told = device.record()->native;
+    const cudaDeviceProp& reported = device.record()->native;
     step("given the attributes of cards made since 2017");
     std::size_t free = 0, total = 0;
     use(device);
     CUDA_CALL(cudaMemGetInfo, &free, &total).or_throw();
-    expect_number("totalGlobalMem", total, told.totalGlobalMem);
-    expect_number("memPitch", std::size_t{0x7fffffff}, told.memPitch);
-    expect_number("textureAlignment", std::size_t{512}, told.textureAlignment);
-    expect_number("texturePitchAlignment", std::size_t{32}, told.texturePitchAlignment);
-    expect_number("surfaceAlignment", std::size_t{512}, told.surfaceAlignment);
-    expect_number("maxThreadsPerBlock", told.maxThreadsPerBlock,
+    expect_number("totalGlobalMem", total, reported.totalGlobalMem);
+    expect_number("memPitch", std::size_t{0x7fffffff}, reported.memPitch);
+    expect_number("textureAlignment", std::size_t{512}, reported.textureAlignment);
+    expect_number("texturePitchAlignment", std::size_t{32}, reported.texturePitchAlignment);
+    expect_number("surfaceAlignment", std::size_t{512}, reported.surfaceAlignment);
+    expect_number("maxThreadsPerBlock", reported.maxThreadsPerBlock,
                   attribute(cudaDevAttrMaxThreadsPerBlock, device));
     for (const auto ability :
          {cudaDevAttrCanMapHostMemory, cudaDevAttrUnifiedAddressing, cudaDevAttrManagedMemory,
@@ -406,12 +407,14 @@ PROCTOR_CHECK(Device, PropertiesHaveUsualValues, "V51",
     }
     expect_number("cudaDevAttrComputeMode", 0, attribute(cudaDevAttrComputeMode, device));
     expect_true(attribute(cudaDevAttrHostNumaId, device) >= -1, "the NUMA node is valid, or -1");
-    expect_true(told.asyncEngineCount >= 1 && told.asyncEngineCount <= 8,
+    expect_true(reported.asyncEngineCount >= 1 && reported.asyncEngineCount <= 8,
                 "the device has an engine for copies");
-    expect_true(told.memoryBusWidth > 0 && told.memoryBusWidth % 32 == 0, "the memory bus has a width");
-    expect_true(told.l2CacheSize > 0, "the device has a cache");
-    expect_true(told.major < 8 || told.persistingL2CacheMaxSize > 0, "a part of the cache can be set aside");
-    expect_true(told.persistingL2CacheMaxSize <= told.l2CacheSize / 4 * 3,
+    expect_true(reported.memoryBusWidth > 0 && reported.memoryBusWidth % 32 == 0,
+                "the memory bus has a width");
+    expect_true(reported.l2CacheSize > 0, "the device has a cache");
+    expect_true(reported.major < 8 || reported.persistingL2CacheMaxSize > 0,
+                "a part of the cache can be set aside");
+    expect_true(reported.persistingL2CacheMaxSize <= reported.l2CacheSize / 4 * 3,
                 "the part of the cache is at most three quarters");
     const int core = attribute(cudaDevAttrClockRate, device),
               memory = attribute(cudaDevAttrMemoryClockRate, device);
@@ -419,7 +422,7 @@ PROCTOR_CHECK(Device, PropertiesHaveUsualValues, "V51",
     expect_true(memory >= 300'000 && memory <= 20'000'000 && memory % 1000 == 0,
                 "the memory clock is in kHz");
     const auto* const known = std::ranges::find_if(kGenerations, [&](const Generation& one) {
-      return one.major == told.major && one.minor == told.minor;
+      return one.major == reported.major && one.minor == reported.minor;
     });
     if (known != std::end(kGenerations))
       expect_number("single to double", known->double_ratio,

@@ -1,4 +1,5 @@
-// Events as CUDA has them: ready until something is recorded, recorded again, and seen by other processes.
+// Checks of CUDA events: an unrecorded event is ready, an event can be recorded again, and other processes can
+// open it.
 #include <chrono>
 
 #include "harness/base/digest.h"
@@ -19,7 +20,7 @@ using suite::step;
 
 constexpr const char* kUnrecorded = "CUDA Runtime API, cudaEventQuery: an event that was never recorded";
 
-// Opens the event; then tells, each time that it is asked, whether it has happened.
+// Opens the event. For each order, sends whether the event has happened.
 PROCTOR_HELPER(watch_event) {
   const auto context = leased();
   use(context.device());
@@ -87,7 +88,8 @@ PROCTOR_CHECK(Event, SecondRecordMakesEventPending, "K40", "CUDA Runtime API, cu
   expect_status(kSuccess, event.query());
 }
 
-// What counts is the latest record, also while an earlier one is still to happen: in the same stream, and in another.
+// The latest record of an event counts, also if an earlier one is pending. The two records are in the same stream,
+// or in two streams.
 PROCTOR_CHECK(Event, LatestRecordDeterminesCompletion, "K40", "CUDA Runtime API, cudaEventRecord", kGate,
               {"order.keep_first_event_record", "order.keep_first_event_record:after=1"}) {
   const auto context = leased();
@@ -118,7 +120,7 @@ PROCTOR_CHECK(Event, LatestRecordDeterminesCompletion, "K40", "CUDA Runtime API,
 
 namespace {
 
-// An event of any flags.
+// An event with any flags.
 struct FlaggedEvent {
   explicit FlaggedEvent(unsigned flags) { CUDA_CALL(cudaEventCreateWithFlags, &handle, flags).or_throw(); }
   ~FlaggedEvent() { static_cast<void>(cudaEventDestroy(handle)); }
@@ -148,7 +150,8 @@ PROCTOR_CHECK(Event, EveryEventKindCompletesInOrder, "K40", "CUDA Runtime API, c
     if ((flags & cudaEventInterprocess) != 0 && !context.device().properties().ipc) continue;
     const FlaggedEvent event(flags);
     expect_status(kSuccess, CUDA_CALL(cudaEventQuery, event.handle));
-    CUDA_CALL(cudaStreamWaitEvent, native(waiting), event.handle, 0).or_throw();  // nothing to wait for
+    // The event is not recorded, so the stream does not wait.
+    CUDA_CALL(cudaStreamWaitEvent, native(waiting), event.handle, 0).or_throw();
     expect_status(kSuccess, CUDA_CALL(cudaStreamSynchronize, native(waiting)));
     const StreamLatch latch(context);
     latch.hold(native(queue));
@@ -193,7 +196,7 @@ PROCTOR_CHECK(Event, ElapsedTimeMatchesKernelDuration, "K41", "CUDA Runtime API,
   suite::expect_true(milliseconds(second.handle, first.handle) <= -29, "backwards the time is negative");
 }
 
-PROCTOR_CHECK(Event, OtherDeviceEventIsRejected, "K20",
+PROCTOR_CHECK(Event, CrossDeviceRecordAndTimingFail, "K20",
               "CUDA Programming Guide, Multi-Device: Stream and Event Behavior", kGate,
               .faults = {"error.wrong_code", "error.swallowed"}, .devices = 2) {
   const auto devices = leased_devices(2);

@@ -1,5 +1,5 @@
-// Lists with the flag for order, pools of events, the times of events, events that count for themselves, and what is left of
-// objects that are destroyed. Level Zero only.
+// Checks of Level Zero events: in-order lists, event pools, time stamps, counter-based events, and the release of
+// destroyed objects.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,13 +29,13 @@ constexpr const char* kWithoutPool = "intel/compute-runtime, programmers-guide/C
 constexpr const char* kRunAgain =
     "intel/compute-runtime, programmers-guide/COUNTER_BASED_EVENTS.md, Regular command list";
 
-// Of specifications that are newer than the headers of 1.4.
+// Values of specifications that are newer than the headers of version 1.4.
 constexpr auto kCounterBasedPool = static_cast<ze_structure_type_t>(0x00020014);
 constexpr ze_command_queue_flags_t kQueueInOrder = 0x2;
 constexpr ze_command_list_flags_t kListInOrder = 0x8;
 constexpr std::uint32_t kForImmediate = 0x1, kForRegular = 0x2;
 
-// A pool and the events that were made in it.
+// An event pool and the events that were made in it.
 class EventPool {
  public:
   EventPool(const Context& context, std::uint32_t count, ze_event_pool_flags_t flags,
@@ -46,7 +46,7 @@ class EventPool {
     description.flags = flags;
     description.count = count;
     const auto of = static_cast<std::uint32_t>(devices.size());
-    devices.push_back(nullptr);  // nobody is to look at what stands behind the last
+    devices.push_back(nullptr);  // The driver must not read this element, which is past the last device.
     ZE_CALL(zeEventPoolCreate, native(context), &description, of, of == 0 ? nullptr : devices.data(), &pool_)
         .or_throw();
   }
@@ -90,7 +90,7 @@ void made(const Status& status) {
   status.or_throw();
 }
 
-// A list of which the commands run in order, by the flag for it.
+// A command list with the flag for in-order execution.
 class OrderedList {
  public:
   OrderedList(const Context& context, bool immediate) : immediate_(immediate), queue_(context) {
@@ -128,7 +128,7 @@ class OrderedList {
   void execute() {
     ZE_CALL(zeCommandQueueExecuteCommandLists, native(queue_), 1, &handle_, nullptr).or_throw();
   }
-  // A regular list runs once, an immediate one has begun already.
+  // Starts the list. A regular list runs once. An immediate list has started already.
   void go() {
     if (immediate_) return;
     close();
@@ -143,7 +143,8 @@ class OrderedList {
 };
 
 void expect_event(const std::string& what, bool expected, ze_event_handle_t event) {
-  // What is to be ready may take its time, what is not gets a moment in which to be wrong.
+  // An event that must become ready gets a long time limit. An event that must not become ready gets a short time
+  // to fail.
   const auto timeout = expected ? in_ze(kSynchronizeTimeout) : in_ze(std::chrono::milliseconds(3));
   expect_same(what, expected ? "ZE_RESULT_SUCCESS" : "ZE_RESULT_NOT_READY",
               ZE_CALL(zeEventHostSynchronize, event, timeout).name());
@@ -160,7 +161,7 @@ bool has_extension(const Context& context, const std::string& name) {
   return std::ranges::any_of(all, [&](const auto& extension) { return name == extension.name; });
 }
 
-// What a pool of events that count is described by, next to what describes every pool.
+// The extension structure of a counter-based event pool, chained to the description of the pool.
 struct CounterBased {
   explicit CounterBased(std::uint32_t its_flags) : flags(its_flags) {}
 
@@ -173,7 +174,7 @@ void need_counter_based(const Context& context) {
        "unsupported:counter_based_events");
 }
 
-// Events that count are for lists that have the flag for order, so a driver that has them knows the flag.
+// Counter-based events require in-order lists. A driver with the extension therefore supports the flag.
 void need_ordered_lists(const Context& context) {
   need(has_extension(context, "ZE_experimental_event_pool_counter_based"), "unsupported:in_order_lists");
 }
@@ -298,11 +299,11 @@ PROCTOR_CHECK(Event, TimestampsAppearAfterCompletion, "K41",
   }
 }
 
-// ---- events that stand for what was last appended with them ----
+// ---- counter-based events, which refer to the last command that was appended with them ----
 
 namespace {
 
-// Events that count for themselves, and one by which the host holds what signals them.
+// Counter-based events, and a normal event by which the host holds the commands that signal them.
 struct HeldCounters {
   HeldCounters(const Context& context, std::uint32_t flags, std::uint32_t count)
       : mode(flags),
@@ -310,7 +311,7 @@ struct HeldCounters {
         latches(context, 1, ZE_EVENT_POOL_FLAG_HOST_VISIBLE),
         latch(latches.make(0)) {}
 
-  // `begin` appends or runs what signals the event once the latch lets it.
+  // Verifies one round. `begin` appends or runs the command that signals the event after the latch opens.
   void expect_round(int round, ze_event_handle_t event, const std::function<void()>& begin) const {
     host_reset(latch);
     begin();
@@ -442,17 +443,17 @@ PROCTOR_CHECK(CounterBasedEvent, EventWithoutPoolWorks, "K64", kWithoutPool, kGa
   }
 }
 
-// ---- what is left of objects that are destroyed ----
+// ---- release of destroyed objects ----
 
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // what is freed stays for a while
+constexpr bool kSanitized = true;  // A sanitizer keeps freed memory for a while.
 #else
 constexpr bool kSanitized = false;
 #endif
 
-// What the process has, as its operating system counts it.
+// Resources of this process, as the operating system counts them.
 struct Held {
   std::int64_t threads = 0, files = 0, mappings = 0, kilobytes = 0;
 };
@@ -471,7 +472,7 @@ Held held_now() {
           resident == std::string::npos ? 0 : std::stoll(status.substr(resident + 6))};
 }
 
-// Once to warm up, once to count. A leak of one object each time is more than `kilobytes`.
+// Runs the loop once to warm up and once to count. A leak of one object in each iteration exceeds `kilobytes`.
 void expect_nothing_left(const std::string& what, int times, std::int64_t kilobytes,
                          const std::function<void()>& make_and_destroy) {
   step(fmt::format("given {}, made and destroyed {} times", what, times));
@@ -489,8 +490,8 @@ void expect_nothing_left(const std::string& what, int times, std::int64_t kiloby
 
 }  // namespace
 
-PROCTOR_CHECK(Object, DestructionReleasesEveryResource, "K63", "Level Zero specification, Objects", kWarn,
-              {"alloc.leak_on_free"}) {
+PROCTOR_CHECK(DriverObject, DestructionReleasesEveryResource, "K63", "Level Zero specification, Objects",
+              kWarn, {"alloc.leak_on_free"}) {
   const auto context = leased();
   Queue queue(context);
   const auto constants = module_file("constants");
@@ -535,7 +536,7 @@ PROCTOR_CHECK(Object, DestructionReleasesEveryResource, "K63", "Level Zero speci
     std::string log;
     Module::try_build(context, constants, {.flags = "-proctor-no-such-flag"}, one, &log).or_throw();
   };
-  build();  // a driver may keep the memory of the first one for the next
+  build();  // A driver may keep the memory of the first build for the next.
   const std::uint64_t free_before = context.device().memory().free;
   expect_nothing_left("a module with a variable", 24, 100, build);
   const std::uint64_t free_now = context.device().memory().free;

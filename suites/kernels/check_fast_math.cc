@@ -1,4 +1,4 @@
-// Functions of a module that was compiled for speed: bounded too, by rules of their own.
+// Checks of functions in modules that are compiled for speed. Separate rules bound their errors.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using suite::step;
 constexpr std::uint32_t kFastCount = 4096;
 constexpr float kPi = std::numbers::pi_v<float>;
 
-// How far a result may be off at x: so many units in the last place, or so much in absolute terms.
+// The allowed error at x: units in the last place, or an absolute error. One of them is sufficient.
 struct Allowance {
   double ulps = 0;
   double absolute = 0;
@@ -25,7 +25,7 @@ struct Allowance {
 
 struct FastRow {
   const char* function;
-  float low, high;  // arguments are taken from here
+  float low, high;  // the range of the arguments
   Allowance (*allowed)(double x);
 };
 
@@ -34,7 +34,7 @@ Allowance of_logarithm(double x) {
 }
 Allowance of_exponential(double x) { return {.ulps = 3 + std::floor(std::fabs(2 * x))}; }
 Allowance of_wave(double) { return {.absolute = 0x1p-11}; }
-// It may be sin(x) * (1 / cos(x)), each as far off as it may be, or within its units.
+// The function may be computed as sin(x) * (1 / cos(x)), each within its own error, or within a number of units.
 Allowance of_tangent(double x) {
   return {.ulps = 8192, .absolute = 0x1p-10 * (1 + std::fabs(std::tan(x))) / std::fabs(std::cos(x))};
 }
@@ -65,7 +65,7 @@ std::vector<float> arguments_of(const FastRow& row, std::uint64_t seed) {
   return values;
 }
 
-// A NaN is within nothing.
+// A NaN is never within the bound.
 bool within(const Allowance& allowed, double reference, float got) {
   return std::fabs(static_cast<double>(got) - reference) <= allowed.absolute ||
          kernels::ulp_distance(reference, got) <= allowed.ulps;
@@ -73,7 +73,7 @@ bool within(const Allowance& allowed, double reference, float got) {
 
 }  // namespace
 
-PROCTOR_CHECK_EACH(fast_functions(), Math, FastFunctionIsWithinErrorBound, "K23",
+PROCTOR_CHECK_EACH(fast_functions(), Math, FastMathFunctionIsWithinBound, "K23",
                    by_vendor("OpenCL C specification, relative error with -cl-fast-relaxed-math; OpenCL-CTS "
                              "math_brute_force",
                              "CUDA Programming Guide, Intrinsic Functions: errors that are within these"),
@@ -104,7 +104,7 @@ PROCTOR_CHECK_EACH(fast_functions(), Math, FastFunctionIsWithinErrorBound, "K23"
   }
 }
 
-// Functions of 16-bit floats, each within the error that OpenCL C allows it.
+// Checks of functions of 16-bit floats. Each must be within the error that OpenCL C allows.
 
 namespace {
 
@@ -116,7 +116,7 @@ constexpr std::uint32_t kHalfCount = 4096;
 struct HalfRow {
   const char* function;
   double ulps;
-  float low, high;  // arguments are taken from here; results stay finite
+  float low, high;  // the range of the arguments; results stay finite
 };
 constexpr HalfRow kHalfRows[] = {
     {"exp", 2, -8, 8},          {"exp2", 2, -12, 12},    {"log", 2, 0.01f, 1000},

@@ -1,4 +1,4 @@
-// Functions that OpenCL C has and CUDA has not.
+// Checks of functions that OpenCL C has and CUDA lacks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace proctor::accel {
 
-// The functions of integers that OpenCL C has and CUDA has not, or not for vectors, of every type and of vectors.
+// Checks of integer functions that CUDA lacks, or lacks for vectors. Every type and vectors are covered.
 
 namespace {
 
@@ -36,7 +36,7 @@ constexpr T kMinOf = std::numeric_limits<T>::min();
 template <typename T>
 constexpr T kMaxOf = std::numeric_limits<T>::max();
 
-// The product of two, of which even that of two 64-bit words is exact.
+// The exact product of two integers, also for 64-bit words.
 template <typename T>
 auto product_of(T a, T b) {
   return std::conditional_t<std::is_signed_v<T>, LongInteger, LongWord>{a} * b;
@@ -48,7 +48,8 @@ T mad_high(T a, T b, T c) {
 }
 template <typename T>
 T mad_stopped(T a, T b, T c) {
-  const auto sum = product_of(a, b) + c;  // of two words of 64 bits and a third one it is below 2^128
+  // The sum of the product of two 64-bit words and a third word is below 2^128.
+  const auto sum = product_of(a, b) + c;
   if constexpr (std::is_signed_v<T>) {
     return static_cast<T>(std::clamp<LongInteger>(sum, kMinOf<T>, kMaxOf<T>));
   } else {
@@ -62,7 +63,7 @@ struct IntegerFunction {
   T (*result)(T a, T b, T c, bool vector);
 };
 
-// In the order of integer_functions.cl.
+// The functions, in the order of integer_functions.cl.
 template <typename T>
 constexpr IntegerFunction<T> kIntegerRows[] = {
     {"abs(a)", [](T a, T, T, bool) { return a < 0 ? static_cast<T>(LongWord{0} - LongWord(a)) : a; }},
@@ -84,7 +85,7 @@ constexpr IntegerFunction<T> kIntegerRows[] = {
            std::rotl(static_cast<WordOf<T>>(a), static_cast<int>(static_cast<WordOf<T>>(b) % kWidthOf<T>)));
      }}};
 
-// With the sign of the divisor.
+// The remainder with the sign of the divisor.
 template <typename T>
 T floored_remainder(T a, T b, T, bool) {
   const T rest = static_cast<T>(LongInteger{a} % b);
@@ -93,7 +94,7 @@ T floored_remainder(T a, T b, T, bool) {
 template <typename T>
 constexpr IntegerFunction<T> kFloored[] = {{"SMod", &floored_remainder<T>}};
 
-// Operands that have 24 bits.
+// The lowest 24 bits of an operand, with its sign.
 template <typename T>
 T shortened(T value) {
   return std::is_signed_v<T> ? static_cast<T>(static_cast<T>(static_cast<WordOf<T>>(value) << 8) >> 8)
@@ -108,7 +109,8 @@ constexpr IntegerFunction<T> kShortened[] = {
 
 constexpr std::size_t kFunctionOperands = 480;
 
-// Every pair of edges, with a third operand that is one too every other time, and noise.
+// Every pair of edge values, and noise. The third operand is an edge value in every other row, and otherwise
+// noise.
 template <typename T>
 std::vector<std::vector<T>> integer_operands() {
   const auto of = [](auto value) { return static_cast<T>(value); };
@@ -177,7 +179,8 @@ void expect_functions_of(Functions& functions, std::size_t lanes, const std::str
     expect_integer_functions<T>(functions, "shortened_" + type, lanes, in, kShortened<T>);
   if constexpr (std::is_signed_v<T>) {
     for (T& divisor : in[1]) {
-      if (divisor == 0 || divisor == -1) divisor = 3;  // undefined, and overflows
+      // A division by 0 is undefined, and a division by -1 overflows.
+      if (divisor == 0 || divisor == -1) divisor = 3;
     }
     expect_integer_functions<T>(functions, "floored_" + type, lanes, in, kFloored<T>);
   }
@@ -230,7 +233,7 @@ void expect_reversed(Functions& functions, const std::string& type) {
 
 }  // namespace
 
-// Not every driver knows the extension.
+// Not every driver supports the extension.
 PROCTOR_CHECK(Integer, BitReverseIsExact, "K27",
               "SPIR-V specification, OpBitReverse; SPV_KHR_bit_instructions", suite::kWarn,
               {"kernel.wrong_result:kernel=reversed_u16,arg=1,at=4"}) {
@@ -244,7 +247,7 @@ PROCTOR_CHECK(Integer, BitReverseIsExact, "K27",
   }
 }
 
-// The relations of floats, and choices by them, of every type and of vectors.
+// Checks of relations between floats, and of selections by them. Every type and vectors are covered.
 
 namespace {
 
@@ -254,7 +257,7 @@ using suite::step;
 constexpr const char* kRelations =
     "OpenCL C specification, relational functions; SPIR-V specification, comparison instructions";
 
-// In the order of relations.cl.
+// The relations as bits, in the order of relations.cl.
 std::uint32_t relations_of(long double a, bool a_negative, bool a_normal, long double b, bool b_negative) {
   const bool unordered = std::isnan(a) || std::isnan(b);
   const bool less = a < b;
@@ -330,7 +333,7 @@ void expect_choices(Functions& functions, std::size_t lanes, const std::vector<T
   expect_values("any and all", any_and_all, part_of(vectors, 0, any_and_all.size()), functions.device());
 }
 
-// Every pair of what is special.
+// Compares the relations of every pair of special values.
 template <typename T>
 void expect_relations(const Context& context, const std::string& type) {
   std::vector<T> x, y;
@@ -383,7 +386,7 @@ PROCTOR_CHECK(RelationalFunction, HalfResultsAreExact, "K25", kRelations, kGate,
   expect_relations<std::uint16_t>(context, "f16");
 }
 
-// The atomic flags of OpenCL C, which CUDA has not.
+// A check of the atomic flags of OpenCL C, which CUDA lacks.
 
 using suite::kGate;
 using suite::step;
@@ -396,7 +399,7 @@ PROCTOR_CHECK(
   Queue queue(context);
   const Module module = Module::load(context, "flags");
   constexpr std::uint32_t kTakers = 64;
-  const auto flags = device_copy(queue, context, std::vector<std::uint32_t>(kTakers + 1));  // clear
+  const auto flags = device_copy(queue, context, std::vector<std::uint32_t>(kTakers + 1));  // all flags clear
   const Buffer out = device_memory(context, 4 * kTakers * sizeof(std::uint32_t));
   for (const bool again : {false, true}) {
     step(again ? "given flags of which every other one is set" : "given flags that are clear");

@@ -1,5 +1,5 @@
-// Graphs that are captured from streams: nothing runs while they are captured, and everything each time that
-// they are launched.
+// Checks of graphs that are captured from streams. Nothing runs during the capture, and everything runs each time
+// that the graph is launched.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,7 +15,7 @@
 #include "suites/kernels/counter.h"
 #include "suites/main/check.h"
 
-// The forms of a program that is compiled so that its default stream is the thread's own, which can be captured.
+// The variants for programs that are compiled with the per-thread default stream. That stream can be captured.
 extern "C" {
 decltype(cudaMemcpy) cudaMemcpy_ptds;
 decltype(cudaMemcpy2D) cudaMemcpy2D_ptds;
@@ -36,7 +36,7 @@ void begin(const Queue& queue) {
   CUDA_CALL(cudaStreamBeginCapture, native(queue), cudaStreamCaptureModeThreadLocal).or_throw();
 }
 
-// What was captured since begin(), ready to be launched.
+// The graph of the commands that were captured since begin(), instantiated for launches.
 class Graph {
  public:
   explicit Graph(const Queue& queue) {
@@ -52,7 +52,7 @@ class Graph {
   cudaGraph_t graph() const { return graph_; }
   cudaGraphExec_t runnable() const { return runnable_; }
   void launch(const Queue& queue) const { CUDA_CALL(cudaGraphLaunch, runnable_, native(queue)).or_throw(); }
-  // Makes this one run what `other` was captured from.
+  // Changes this graph, so that it runs the commands of `other`.
   void update(const Graph& other) const {
     cudaGraphExecUpdateResultInfo result{};
     CUDA_CALL(cudaGraphExecUpdate, runnable_, other.graph_, &result).or_throw();
@@ -68,7 +68,7 @@ class Graph {
   cudaGraphExec_t runnable_ = nullptr;
 };
 
-// Ends a capture that went wrong on purpose.
+// Ends a capture that failed on purpose.
 Status end(const Queue& queue) {
   cudaGraph_t graph = nullptr;
   const Status status = CUDA_CALL(cudaStreamEndCapture, native(queue), &graph);

@@ -1,4 +1,4 @@
-// What work-items do together: in a group, in a whole launch.
+// Checks of work-items that communicate: in a group, in a launch, and in a sub-group.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr std::uint32_t kGroupItems = 64;
 constexpr std::uint32_t kGroups = 32;
 constexpr std::uint32_t kAllItems = kGroupItems * kGroups;
 
-// Runs a kernel of the form name(in, out) over kItems words, with `words_each` of output a work-item.
+// Runs a kernel of the form name(in, out) over kItems words. Each work-item writes `words_each` words.
 std::vector<std::uint32_t> run_groups(const Context& context, const std::string& module_name,
                                       const std::string& name, const std::vector<std::uint32_t>& in,
                                       std::uint32_t words_each, std::uint32_t group) {
@@ -90,7 +90,7 @@ PROCTOR_CHECK(WorkGroup, LocalArraysDoNotOverlap, "K14", kBarrier, kGate, {"kern
 
 namespace {
 
-// Every power of two to the largest group, what lies beside some of them, and what is no multiple of anything.
+// All powers of two up to the largest group, sizes beside some of them, and sizes without a large common factor.
 std::vector<std::uint32_t> group_sizes(const Device& device) {
   const auto& properties = device.properties();
   const std::uint32_t largest = std::min(properties.largest_group, properties.group_limit[0]);
@@ -102,7 +102,7 @@ std::vector<std::uint32_t> group_sizes(const Device& device) {
 
 }  // namespace
 
-PROCTOR_CHECK(WorkGroup, LocalArgumentHoldsEveryItem, "K14", kBarrier, kGate, {"kernel.drop_barrier"}) {
+PROCTOR_CHECK(WorkGroup, LocalArgumentHoldsWordPerItem, "K14", kBarrier, kGate, {"kernel.drop_barrier"}) {
   const auto context = leased();
   Queue queue(context);
   const Module module = Module::load(context, "group_local");
@@ -133,7 +133,7 @@ PROCTOR_CHECK(WorkGroup, LocalArraysAndArgumentsAreSeparate, "K14", kBarrier, kG
   const Module module = Module::load(context, "group_local");
   const Kernel kernel(module, "all_locals");
   for (const std::uint32_t group : group_sizes(context.device())) {
-    if (group > 1024) continue;  // as much has the kernel of its own
+    if (group > 1024) continue;  // The kernel has this many elements of local memory.
     step("given arrays of a kernel and local memory of the launch, in groups of " + std::to_string(group));
     const auto out = device_copy(queue, context, std::vector<std::uint32_t>(2 * 5 * group));
     queue.launch(kernel, groups_of(2, group),
@@ -165,7 +165,8 @@ PROCTOR_CHECK(WorkGroup, LocalMemoryHidesEarlierData, "K14",
   }
   queue.synchronize();
   const auto seen = read_as<std::uint32_t>(queue, context, found);
-  if (kVendor == Vendor::kNvidia && !suite::on_simgpu())  // an H100 shows what was there
+  // On an H100, shared memory still contains the previous data.
+  if (kVendor == Vendor::kNvidia && !suite::on_simgpu())
     return suite::observe("shared memory of an earlier group", "found", seen[0], "work-items");
   expect_words("work-items that found it", std::vector<std::uint32_t>(groups), seen, context.device());
 }
@@ -195,8 +196,8 @@ PROCTOR_CHECK(CooperativeLaunch, GridBarrierSynchronizesAllGroups, "K18",
   }
 }
 
-// What the lanes of a sub-group do together: for every size of sub-groups that the device has, every distance, every lane, every
-// operation and type; and in groups whose last sub-group is not full.
+// Checks of sub-groups: every size of sub-group that the device supports, every distance, lane, operation and
+// type. Also in groups whose last sub-group is not full.
 
 namespace {
 
@@ -209,7 +210,7 @@ constexpr const char* kScans =
               "CUDA Programming Guide, Warp Shuffle Functions");
 // ---- shuffles ----
 
-// In the order of shuffles.cl. What a lane that is not there would have is not looked at.
+// The results are in the order of shuffles.cl. Values of lanes that do not exist are not compared.
 template <typename T>
 void expect_shuffles(SubGroups& sub_groups, const std::string& type) {
   const auto in = lane_values<T>(sub_groups.items());
@@ -247,7 +248,7 @@ PROCTOR_CHECK(SubGroup, LaneIdsAndSizesAreCorrect, "K37", kSubGroup, kGate,
     const auto got = sub_groups.run<std::uint32_t>("places", 3);
     sub_groups.expect("places", got, [&](std::uint32_t k, std::uint32_t i) {
       const Place place = sub_groups.place(i);
-      const bool always_full = kVendor == Vendor::kNvidia;  // a warp is one, whoever is in it
+      const bool always_full = kVendor == Vendor::kNvidia;  // A warp always has its full size.
       return k == 0 ? place.lane : k == 2 ? place.number : always_full ? sub_groups.lanes() : place.size;
     });
   });
@@ -267,7 +268,7 @@ PROCTOR_CHECK(SubGroup, VotesIncludeEveryLane, "K37", kSubGroup, kGate, {"kernel
     const auto got = sub_groups.run<std::uint32_t>("votes", 2 * sub_groups.lanes());
     sub_groups.expect("votes", got, [&](std::uint32_t k, std::uint32_t i) -> std::uint32_t {
       const std::uint32_t size = sub_groups.place(i).size;
-      const std::uint32_t yes = k / 2 < size ? 1 : 0;  // how many vote for the lane
+      const std::uint32_t yes = k / 2 < size ? 1 : 0;  // number of work-items that vote yes
       const std::uint32_t votes = k % 2 == 0 ? yes : size - yes;
       return (votes > 0 ? 1 : 0) | (votes == size ? 2 : 0);
     });
@@ -295,7 +296,7 @@ PROCTOR_CHECK(SubGroup, BallotFunctionsAreExact, "K37", kSubGroup, kGate,
           return static_cast<std::uint32_t>(std::popcount(voted & (2 * below + 1)));
         case 3:
           return static_cast<std::uint32_t>(std::popcount(voted & below));
-        case 4:  // of no vote there is no first one
+        case 4:  // Without a vote, the first voter is undefined.
           return voted == 0 ? got[k * sub_groups.items() + i]
                             : static_cast<std::uint32_t>(std::countr_zero(voted));
         case 5:
@@ -320,7 +321,7 @@ PROCTOR_CHECK(SubGroup, ReductionsAndScansMatchHost, "K37", kScans, kGate,
     expect_scans(sub_groups, "i64", lane_operations<std::int64_t>());
     expect_scans(sub_groups, "u64", lane_operations<std::uint64_t>());
     expect_scans(sub_groups, "f32", lane_operations<float>());
-    if (kVendor == Vendor::kNvidia) return;  // the older functions are OpenCL's
+    if (kVendor == Vendor::kNvidia) return;  // Only OpenCL has the older functions.
     expect_scans(sub_groups, "uniform_i32", kUniform<std::int32_t>);
     expect_scans(sub_groups, "uniform_u32", kUniform<std::uint32_t>);
     expect_scans(sub_groups, "uniform_i64", kUniform<std::int64_t>);

@@ -1,5 +1,6 @@
-// Hazards, each in a process of its own: kernels that hang, kernels that leave their memory, processes that
-// fork. Each check demands the right answer, and that the next process finds a healthy device.
+// Checks of hazards: kernels that hang, kernels that access memory out of bounds, processes that fork, and printf.
+// Each hazard runs in a separate process. Its result must be right, and the next process must find a healthy
+// device.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +31,7 @@ constexpr const char* kLost = by_vendor("Level Zero specification, ZE_RESULT_ERR
 constexpr const char* kPrintf = by_vendor("OpenCL C specification, printf; OpenCL-CTS, printf",
                                           "CUDA Programming Guide, Formatted Output");
 
-// A transform of a thousand words: {"right":BOOL}.
+// Sends {"right":BOOL}, the result of a transform of a thousand words.
 PROCTOR_HELPER(smoke) {
   const auto context = leased();
   Queue queue(context);
@@ -44,7 +45,7 @@ PROCTOR_HELPER(smoke) {
   suite::answer({{"right", read_as<std::uint32_t>(queue, context, to) == expected}});
 }
 
-// Starts a kernel that never ends, says so, and waits for its own end.
+// Starts a kernel that never ends, reports that it runs, and waits until the process is killed.
 PROCTOR_HELPER(hang) {
   const auto context = leased();
   Queue queue(context);
@@ -57,7 +58,7 @@ PROCTOR_HELPER(hang) {
   suite::answer({{"ended", true}});
 }
 
-// Stores to an address that is nobody's, and tells what the driver says afterwards.
+// Stores to an unmapped address. Sends the results of the following calls.
 PROCTOR_HELPER(store_out_of_bounds) {
   const auto context = leased();
   Queue queue(context);
@@ -68,7 +69,7 @@ PROCTOR_HELPER(store_out_of_bounds) {
   if (status.ok()) status = queue.try_synchronize(kPatience);
   const Status device = context.device().try_status();
   suite::answer({{"status", status.name()}, {"ok", status.ok()}, {"device_ok", device.ok()}});
-  _exit(0);  // nothing that the driver still has is worth tidying up
+  _exit(0);  // The broken context needs no cleanup.
 }
 
 PROCTOR_HELPER(read_null) {
@@ -84,7 +85,7 @@ PROCTOR_HELPER(read_null) {
   _exit(0);
 }
 
-// What the kernels of print.cl print.
+// A kernel of print.cl and the text that it must print.
 struct Print {
   const char* module;
   const char* kernel;
@@ -104,7 +105,8 @@ struct Print {
 const std::vector<std::string> kPrints = by_vendor<std::vector<std::string>>(
     {"line", "integers", "doubles", "vectors"}, {"line", "integers", "doubles"});
 
-constexpr std::uint32_t kManyLines = 2000;  // far fewer bytes than any buffer has: CUDA's are a mebibyte
+// This is less than the smallest print buffer: CUDA's is one mebibyte.
+constexpr std::uint32_t kManyLines = 2000;
 
 Print print_of(const std::string& which) {
 #define LINE_OF_HOST(...) +formatted(__VA_ARGS__)
@@ -141,7 +143,8 @@ Print print_of(const std::string& which) {
 #undef LINE_OF_HOST
 }
 
-// Prints what the second word says, twice, into the file that the first word names, which is its standard output.
+// Runs the printing kernel that the second word names, twice. Redirects standard output to the file that the first
+// word names.
 PROCTOR_HELPER(print) {
   if (std::freopen(words.at(0).c_str(), "w", stdout) == nullptr)
     suite::fail_because("setup", "failed to reopen stdout");
@@ -158,7 +161,7 @@ PROCTOR_HELPER(print) {
   suite::wait_for_input();
 }
 
-// Forks after initialisation. The child only leaves; the parent goes on working.
+// Forks after initialisation. The child only exits; the parent continues to use the device.
 PROCTOR_HELPER(fork_and_go_on) {
   const auto context = leased();
   Queue queue(context);
@@ -171,15 +174,15 @@ PROCTOR_HELPER(fork_and_go_on) {
   suite::answer({{"same", read_bytes(queue, context, buffer.data(), sent.size()) == sent}});
 }
 
-// Whether a fresh process gets the right result.
+// Requires that a new process gets the right result.
 void expect_healthy(const std::string& after) {
   Helper helper("smoke");
   expect_true(helper.answer().at("right").get<bool>(), "the next process computes correctly after " + after);
 }
 
-// What became of an access to nobody's memory: the driver reported it, or ended the process, or nobody noticed.
-struct Stray {
-  explicit Stray(const std::string& mode) {
+// The outcome of an access to unmapped memory. It is silent if neither the driver reports it nor the process ends.
+struct LeakedProcess {
+  explicit LeakedProcess(const std::string& mode) {
     Helper helper(mode);
     helper.answer();
     const auto outcome = helper.try_answer();
@@ -192,14 +195,16 @@ struct Stray {
   std::string status;
 };
 
-// No sentence of Level Zero's says that an access to nobody's memory is noticed, and it is not where the kernel driver puts a
-// page of scratch behind all such addresses (DRM_XE_VM_CREATE_FLAG_SCRATCH_PAGE). But a device that notices `other` notices `mode`.
+// Level Zero does not require that the driver detects an access to unmapped memory. The kernel driver can map a
+// scratch page at all such addresses (DRM_XE_VM_CREATE_FLAG_SCRATCH_PAGE). A device that detects `other` must also
+// detect `mode`.
 void expect_fault_is_reported(const std::string& mode, const std::string& other) {
-  const Stray stray(mode);
-  if (kVendor == Vendor::kIntel && stray.silent) need(!Stray(other).silent, "unsupported:page_faults");
-  expect_true(!stray.silent,
-              "the next synchronise reports the access, or the process ends, got " + stray.status);
-  expect_true(!stray.hung, "the call does not hang");
+  const LeakedProcess leaked(mode);
+  if (kVendor == Vendor::kIntel && leaked.silent)
+    need(!LeakedProcess(other).silent, "unsupported:page_faults");
+  expect_true(!leaked.silent,
+              "the next synchronise reports the access, or the process ends, got " + leaked.status);
+  expect_true(!leaked.hung, "the call does not hang");
 }
 
 }  // namespace
@@ -242,7 +247,7 @@ PROCTOR_CHECK(
   expect_healthy("an access out of bounds");
 }
 
-PROCTOR_CHECK(Fork, ParentMemoryCopiesStayExact, "K50",
+PROCTOR_CHECK(Fork, TransfersInParentStayExact, "K50",
               "project rule: A child without calls of the driver does not affect its parent.", kWarn,
               {"memory.corrupt_copy:at=17,times=1", "copy.skip"}) {
   step("given a process that forks after initialisation and continues");

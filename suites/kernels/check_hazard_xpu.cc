@@ -1,4 +1,4 @@
-// A device that is lost says so.
+// A check that calls for a lost device return ZE_RESULT_ERROR_DEVICE_LOST.
 #include <unistd.h>
 
 #include <chrono>
@@ -16,7 +16,7 @@ using suite::Helper;
 using suite::kWarn;
 using suite::step;
 
-// What a program has that loses its device: lists, queues, and an event that the device is to signal.
+// The objects of a program that loses its device: lists, queues, and an event that the device would signal.
 struct Loser {
   Loser()
       : context(leased()),
@@ -107,7 +107,7 @@ PROCTOR_HELPER(call_lost_device) {
   if (status.ok()) status = its.queue.try_synchronize(kPatience);
   suite::answer({{"lost", status.device_lost()}});
   for (const LostCall& lost : kLostCalls) suite::answer({{"code", lost.call(its).name()}});
-  _exit(0);  // nothing that the driver still has is worth tidying up
+  _exit(0);  // The lost device needs no cleanup.
 }
 
 }  // namespace

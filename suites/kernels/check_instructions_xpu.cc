@@ -1,4 +1,5 @@
-// Instructions of SPIR-V that no compiler makes of OpenCL C, in modules that are written in its assembly (device/*.spvasm).
+// Checks of SPIR-V instructions that no compiler generates from OpenCL C. The modules are written in SPIR-V
+// assembly (device/*.spvasm).
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -32,7 +33,8 @@ constexpr const char* kBlocks = "SPIR-V extension, SPV_INTEL_subgroups";
 
 // ---- branches.spvasm ----
 
-// The four cases of a switch of `bits` bits, whose values are the ends of the range with and without sign.
+// The result of a switch over `bits` bits with four cases. The case values are the limits of the signed and
+// unsigned range.
 Numbers switched(std::uint64_t x, std::uint64_t y, int bits) {
   const std::uint64_t selector = low_bits(x, bits), high = std::uint64_t{1} << (bits - 1);
   const std::uint64_t first = bits == 8 ? 0 : std::uint64_t{1} << (bits == 64 ? 32 : bits / 2);
@@ -80,7 +82,7 @@ struct Specialised {
   std::uint64_t yes = 1, no = 0, byte = 200, half = 60000, word = 5, wide = kLarge, bits = 0x3fc00000,
                 count = 3;
 
-  // With `operations`, the results include those of constants that are made of others.
+  // The expected results. `operations`: adds the results of constants that are computed from other constants.
   Numbers results(bool operations) const {
     if (!operations) return {yes, no, byte, half, word, wide, bits, count};
     const std::uint64_t product = low_bits(word * 3, 32), sum = wide + count;
@@ -340,10 +342,10 @@ PROCTOR_CHECK(SubGroup, BlockReadsAndWritesAreExact, "K37", kBlocks, kGate,
   expect_blocks<std::uint64_t>(context, module, "u64");
 }
 
-// Constructs of SPIR-V that some driver's compiler lacks: a case for each module of constructs.spvasm. Each case first builds its
-// module in a second process. If that fails, the case is skip(unsupported:CONSTRUCT) with a warning. The cases ask for right
-// results. They no longer ask for the support that each row's source requires. harness/e2e/refused_modules.toml lists the
-// compilers.
+// Constructs of SPIR-V that the compiler of some driver lacks: a case for each module of constructs.spvasm. Each
+// case first builds its module in a second process. If that fails, the case is skip(unsupported:CONSTRUCT) with a
+// warning. The cases require right results. They do not require the support that each row's source requires.
+// harness/e2e/refused_modules.toml lists the compilers.
 
 namespace {
 
@@ -358,11 +360,11 @@ constexpr const char* kDebug = "SPIR-V specification, debug instructions, which 
 
 struct Construct {
   const char* name;       // of the case
-  const char* construct;  // the skip names it
+  const char* construct;  // the skip contains it
   const char* module;     // construct_MODULE
   const char* rule;
   const char* source;
-  // kGate where every compiler in reach that builds the module is known to compile it right.
+  // kGate if every available compiler that builds the module is known to compile it correctly.
   Severity severity;
   Numbers (*expected)(std::uint64_t x, std::uint64_t y);
   const char* kernel = "construct";
@@ -453,7 +455,7 @@ class ConstructCheck final : public suite::Check {
 
 }  // namespace
 
-// SPIR-V requires this instruction without a capability. No version of Intel's compiler has it.
+// SPIR-V requires this instruction without a capability. No version of Intel's compiler supports it.
 PROCTOR_CHECK(SpirvInstruction, QuantizeToHalfRoundsToNearest, "K26", "SPIR-V specification, OpQuantizeToF16",
               kWarn, {"kernel.wrong_result:kernel=construct,at=0"}) {
   const auto context = leased();

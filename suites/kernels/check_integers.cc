@@ -1,4 +1,4 @@
-// Integers and conversions: results that have one right value.
+// Checks of integer operations and conversions that have exactly one right result.
 #include <algorithm>
 #include <bit>
 #include <cfenv>
@@ -27,11 +27,11 @@ constexpr std::uint32_t kSamples = 1024;
 std::uint32_t as_unsigned(std::int32_t value) { return static_cast<std::uint32_t>(value); }
 std::int32_t as_signed(std::uint32_t value) { return static_cast<std::int32_t>(value); }
 
-// Noise with the values at the edges in front.
+// Noise, with edge values at the begin.
 std::vector<std::uint32_t> edge_words(std::uint64_t seed) {
   auto words = noise_words(kSamples, seed);
   const std::uint32_t edges[] = {0, 1, 2, 0x7fffffff, 0x80000000, 0x80000001, 0xffffffff, 0xfffffffe};
-  // Every pair of edges meets once, whichever of the two inputs this is.
+  // Over both inputs, every pair of edge values occurs once. `seed` selects the input.
   for (std::size_t i = 0; i < 64; ++i) words[i] = edges[seed % 2 == 0 ? i % 8 : i / 8];
   return words;
 }
@@ -92,7 +92,7 @@ T relations(T a, T b) {
                         (a >= b ? 16 : 0) | (a > b ? 32 : 0));
 }
 
-// The results of integers.cl, in its order: those that depend on the sign, and those that do not.
+// The results of integers.cl, in its order: operations that depend on the sign, and operations that do not.
 template <typename T>
 constexpr IntegerOperation<T> kOrdered[] = {
     {"a >> b", [](T a, T b) { return static_cast<T>(a >> shift_by(b)); }},
@@ -124,7 +124,7 @@ constexpr IntegerOperation<T> kQuotient[] = {{"a / b", [](T a, T b) { return sta
 template <typename T>
 constexpr IntegerOperation<T> kRemainder[] = {{"a % b", [](T a, T b) { return static_cast<T>(a % b); }}};
 
-// Every pair of edges, and noise. As many as every number of lanes divides.
+// Every pair of edge values, and noise. The count is divisible by every number of lanes.
 constexpr std::uint32_t kOperands = 480;
 template <typename T>
 struct IntegerOperands {
@@ -160,7 +160,8 @@ struct IntegerOperands {
       y.push_back(pair[1]);
     }
   }
-  // A division by zero and the overflowing one have some value, and end nothing.
+  // False for a division by zero and for the division that overflows. Their results are undefined, but they must
+  // not end the kernel.
   bool divides(std::size_t i) const {
     return y[i] != 0 &&
            !(std::is_signed_v<T> && x[i] == std::numeric_limits<T>::min() && y[i] == static_cast<T>(-1));
@@ -169,7 +170,7 @@ struct IntegerOperands {
   std::vector<T> x, y;
 };
 
-// One module of integers.cl, for vectors of so many lanes; 1: for scalars.
+// One module of integers.cl, for vectors of `lanes` lanes; 1: for scalars.
 class IntegerKernels {
  public:
   IntegerKernels(const Context& context, std::uint32_t lanes)
@@ -184,7 +185,7 @@ class IntegerKernels {
     const auto x = operand(operands.x), y = operand(operands.y);
     const Buffer out = device_memory(context_, (operations.size() * kOperands + 1) * sizeof(T));
     suite::step("given " + kernel + " of " + std::to_string(lanes_) + " lanes");
-    // An address that suits an element, and no vector of them.
+    // The address is aligned for an element, but not for a vector.
     queue_.launch(Kernel(module_, kernel), cover(kOperands / lanes_, 64),
                   arguments(x.data() + sizeof(T), y.data() + sizeof(T), out.data() + sizeof(T), kOperands));
     queue_.synchronize();
@@ -241,7 +242,7 @@ PROCTOR_CHECK(Integer, OperationsAreExactInEveryType, "K27", kIntegers, kGate,
               {"kernel.wrong_result:kernel=ordered_i8,arg=2,at=36",
                "kernel.wrong_result:kernel=modular_u64,arg=2,at=40",
                "kernel.wrong_result:kernel=remainders_i16,arg=2,at=12"}) {
-  // CUDA has no arithmetic of vectors.
+  // CUDA has no vector arithmetic.
   for (const std::uint32_t lanes : by_vendor<std::vector<std::uint32_t>>({1, 2, 3, 4, 8, 16}, {1}))
     expect_integers(lanes);
 }
@@ -277,7 +278,7 @@ PROCTOR_CHECK(Conversion, IntegerToFloatRoundsToEven, "K26", kConversions, kGate
   const auto context = leased();
   auto x = edge_words(1);
   for (std::uint32_t i = 0; i < 256; ++i)
-    x[100 + i] = 0x1000000 + i;  // where one bit more is needed than there is
+    x[100 + i] = 0x1000000 + i;  // numbers that need one more bit than a float has
   std::vector<std::uint32_t> expected;
   for (const std::uint32_t word : x) {
     expected.push_back(std::bit_cast<std::uint32_t>(static_cast<float>(as_signed(word))));
@@ -310,11 +311,11 @@ PROCTOR_CHECK(Conversion, EveryHalfConvertsToFloatExactly, "K26", kConversions, 
   std::vector<std::uint16_t> x;
   std::vector<std::uint32_t> expected;
   for (std::uint32_t half = 0; half < 0x10000; ++half) {
-    if ((half & 0x7c00) == 0x7c00 && (half & 0x3ff) != 0) continue;  // a NaN may change its payload
+    if ((half & 0x7c00) == 0x7c00 && (half & 0x3ff) != 0) continue;  // The payload of a NaN may change.
     x.push_back(static_cast<std::uint16_t>(half));
     expected.push_back(std::bit_cast<std::uint32_t>(kernels::float_from_half(x.back())));
   }
-  while (x.size() % 64 != 0) {  // whole groups
+  while (x.size() % 64 != 0) {  // Fills the last group.
     x.push_back(0);
     expected.push_back(0);
   }
@@ -322,7 +323,7 @@ PROCTOR_CHECK(Conversion, EveryHalfConvertsToFloatExactly, "K26", kConversions, 
                run_integers<std::uint32_t>(context, "conversions", "half_to_float", 1, x), context.device());
 }
 
-PROCTOR_CHECK(Process, LaunchKeepsRoundingMode, "K25",
+PROCTOR_CHECK(Process, LaunchKeepsHostRoundingMode, "K25",
               "C standard, floating-point environment: a call keeps the mode", kGate,
               {"host.rounding_mode_changed"}) {
   const auto context = leased();

@@ -1,4 +1,5 @@
-// What a kernel and its module say about themselves, and whether it is true. Level Zero only.
+// Checks of the properties that a Level Zero kernel and its module report, against the source and against
+// launches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +20,7 @@ using suite::kWarn;
 using suite::step;
 
 constexpr const char* kProperties = "Level Zero specification, ze_kernel_properties_t";
-constexpr std::size_t kBehind = 8;  // bytes behind an answer that nobody may write
+constexpr std::size_t kBehind = 8;  // bytes past a result, which the driver must not write
 constexpr char kUnwritten = 0x5a;
 
 ze_kernel_properties_t properties_of(const Kernel& kernel) {
@@ -31,8 +32,8 @@ ze_kernel_properties_t properties_of(const Kernel& kernel) {
   return properties;
 }
 
-// A text by the rule of two calls: the first asks for its size, in which the zero at its end counts. Room of that size, or
-// `more` of it, gets the text and nothing else.
+// Reads a text with two calls. The first returns the size, including the terminating zero. The second is made with
+// that size and with `more` bytes of room, and must write only the text.
 template <typename Size, typename Get>
 std::string text_by_two_calls(const std::string& what, std::size_t more, const Get& get) {
   Size needed = 0;
@@ -68,7 +69,7 @@ std::string attributes_of(const Kernel& kernel) {
   });
 }
 
-// The numbers that `threads` work-items of the kernel leave in memory.
+// Runs one launch of the kernel and returns the words that its work-items wrote.
 std::vector<std::uint32_t> run_one_group(const Context& context, const Kernel& kernel, Launch launch) {
   Queue queue(context);
   const auto out = device_copy(queue, context, std::vector<std::uint32_t>(64));
@@ -86,7 +87,7 @@ PROCTOR_CHECK(Kernel, PropertiesMatchSource, "K19", kProperties, kGate, {"kernel
   const struct {
     const char* module;
     const char* name;
-    std::array<std::uint32_t, 6> facts;  // arguments, required group, number and size of sub-groups
+    std::array<std::uint32_t, 6> facts;  // arguments, required group size, number and size of sub-groups
   } rows[] = {{"basic", "fill", {3, 0, 0, 0, 0, 0}},
               {"basic", "saxpy", {5, 0, 0, 0, 0, 0}},
               {"arguments", "many", {17, 0, 0, 0, 0, 0}},
@@ -156,7 +157,7 @@ PROCTOR_CHECK(Kernel, NameMatchesModuleListing, "K01", "Level Zero specification
   }
 }
 
-// How they are written no sentence says: no gate.
+// The specification does not define the format of the attributes. The check is therefore not a gate.
 PROCTOR_CHECK(Kernel, SourceAttributesAreReported, "K19",
               "Level Zero specification, zeKernelGetSourceAttributes", kWarn,
               {"kernel.sub_group_size_wrong:kernel=sub_group_16"}) {
@@ -207,7 +208,7 @@ PROCTOR_CHECK(Kernel, IndirectAccessFlagsAreKept, "K16",
     ZE_CALL(zeKernelSetIndirectAccess, native(kernel), flags).or_throw();
     ze_kernel_indirect_access_flags_t said = 0x100;
     ZE_CALL(zeKernelGetIndirectAccess, native(kernel), &said).or_throw();
-    // Those of before may stay.
+    // Flags that were set before may remain.
     expect_same("flags that are kept", std::to_string(flags), std::to_string(said & flags));
   }
   const auto target = device_copy(queue, context, std::vector<std::uint32_t>{1234});
@@ -301,7 +302,7 @@ PROCTOR_CHECK(Launch, LargestGroupCountIsAccepted, "K17",
   ze_command_list_handle_t list = nullptr;
   ZE_CALL(zeCommandListCreate, native(context), native(context.device()), &description, &list).or_throw();
   step("given as many groups as there can be along each axis, in a list that is not executed");
-  queue.launch(kernel, groups_of(1, 1), arguments(out, 7u, 1u));  // sets the arguments
+  queue.launch(kernel, groups_of(1, 1), arguments(out, 7u, 1u));  // Sets the arguments.
   for (std::size_t axis = 0; axis < 3; ++axis) {
     std::array<std::uint32_t, 3> groups{1, 1, 1};
     groups[axis] = limit[axis];
@@ -343,8 +344,8 @@ PROCTOR_CHECK(Kernel, SuggestedGroupSizeDividesGlobalSize, "K19",
                 fmt::format("groups of {} x {} x {} divide the work and are within the limits", size[0],
                             size[1], size[2]));
   }
-  // "Query a suggested group size for a kernel given a global size for each dimension". The specification does not require
-  // that the suggestion is the size that the kernel requires.
+  // "Query a suggested group size for a kernel given a global size for each dimension". The specification does not
+  // require that the suggestion is the size that the kernel requires.
   step("given a kernel that requires groups of 8 x 4 x 2");
   const Shape size = {8, 4, 2};
   expect_same("the size that its group sees", "20408",
@@ -472,10 +473,10 @@ PROCTOR_CHECK(Module, DamagedNativeBinaryIsRejected, "K03", "Level Zero specific
   expect_damage("is a portable one", module_file("basic"));
 }
 
-PROCTOR_CHECK(Module, DynamicLinkKeepsCompleteModulesUsable, "K01",
+PROCTOR_CHECK(Module, DynamicLinkAcceptsModulesWithoutImports, "K01",
               "project rule: Modules without imports can be linked.", kWarn,
               {"kernel.wrong_result:kernel=fill,at=0"}) {
-  // Loaders up to 1.8 that intercept calls write the handle of a log that nobody asks for.
+  // Loaders up to 1.8 that intercept calls write the handle of a log that was not requested.
   need(has_handles_of_the_driver(), "unsupported:link_without_a_log_through_the_loader");
   const auto context = leased();
   const Module modules[] = {Module::load(context, "basic"), Module::load(context, "ids")};
@@ -489,7 +490,7 @@ PROCTOR_CHECK(Module, DynamicLinkKeepsCompleteModulesUsable, "K01",
   for (const std::uint32_t count : {1u, 2u}) {
     for (const bool logged : {false, true}) {
       step(fmt::format("given {} modules that import nothing, linked", count));
-      // Nobody is to look at what stands behind the last.
+      // The driver must not read the element past the last module.
       std::vector<ze_module_handle_t> handles{native(modules[0]), native(modules[1])};
       handles.resize(count);
       handles.push_back(nullptr);
@@ -521,8 +522,8 @@ PROCTOR_CHECK(Module, UnknownFunctionNameIsRejected, "K06",
   step("given a name that no function has");
   void* address = nullptr;
   const Status unknown = ZE_CALL(zeModuleGetFunctionPointer, native(module), "no_such_function", &address);
-  // ZE_RESULT_ERROR_UNSUPPORTED_FEATURE is the "generic error code for unsupported features": of a module without
-  // functions to point to.
+  // ZE_RESULT_ERROR_UNSUPPORTED_FEATURE is the "generic error code for unsupported features", here of a module
+  // without functions to point to.
   if (!unknown.unsupported()) expect_status("ZE_RESULT_ERROR_INVALID_FUNCTION_NAME", unknown);
   step("given the name of a kernel");
   const Status status = ZE_CALL(zeModuleGetFunctionPointer, native(module), "fill", &address);

@@ -1,4 +1,4 @@
-// A launch: its shape, its limits, its arguments.
+// Checks of kernel launches: shape, limits and arguments.
 #include <algorithm>
 
 #include "suites/accel/check_fixture.h"
@@ -24,13 +24,13 @@ constexpr const char* kIds = by_vendor("SPIR-V specification, built-ins; OpenCL-
 constexpr const char* kArgument = by_vendor("Level Zero specification, zeKernelSetArgumentValue",
                                             "CUDA Programming Guide, __global__ Function Parameters");
 
-// CUDA's documents say InvalidConfiguration, its runtime 13.0 says InvalidValue.
+// CUDA's documents specify InvalidConfiguration. Its runtime 13.0 returns InvalidValue.
 void expect_too_large(const Status& got) {
   if (kVendor == Vendor::kIntel) return expect_status("ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION", got);
   expect_refused("a group that is too large", got);
 }
 
-// A kernel that may write a few words, and is launched with groups of any shape.
+// A kernel that may write a few words, launched with groups of any shape.
 struct Filler {
   explicit Filler(const Context& its_context)
       : context(its_context),
@@ -48,7 +48,7 @@ struct Filler {
   Buffer out = device_memory(context, 64);
 };
 
-// The largest group that is a power of two along x.
+// The largest number of work-items of a group along x.
 std::uint32_t largest_group(const Device& device) {
   return std::min(device.properties().largest_group, device.properties().group_limit[0]);
 }
@@ -209,7 +209,7 @@ PROCTOR_CHECK(KernelArgument, StructureArrivesUnchanged, "K16", kArgument, kGate
     float e[3];
   };
   Mixed sent;
-  std::memset(&sent, 0, sizeof sent);  // the kernel writes zeros between the members
+  std::memset(&sent, 0, sizeof sent);  // The kernel writes zeros between the members.
   sent = {.a = 0xa1, .b = 0xb1b2, .c = 0xc1c2c3c4, .d = 0xd1d2d3d4d5d6d7d8, .e = {1.5f, -2.5f, 3.25f}};
   const auto context = leased();
   Queue queue(context);
@@ -237,7 +237,7 @@ namespace {
 struct StructureSizes {
   std::uint32_t first, second;
 };
-// The pairs of arguments.cl.
+// The pairs of structure sizes of arguments.cl.
 constexpr StructureSizes kStructures[] = {{1, 3},    {3, 12},    {20, 28},  {12, 100},
                                           {100, 17}, {1000, 15}, {31, 1900}};
 constexpr StructureSizes kLarge = {4000, 20};
@@ -269,13 +269,13 @@ PROCTOR_CHECK(KernelArgument, StructuresOfManySizesArriveUnchanged, "K16", kArgu
   const auto context = leased();
   const Module module = Module::load(context, "arguments");
   const auto fit = [&](const StructureSizes& sizes) {
-    constexpr std::uint32_t kAround = 32;  // the other arguments
+    constexpr std::uint32_t kAround = 32;  // size of the other arguments
     return sizes.first + sizes.second + kAround <= context.device().properties().argument_bytes;
   };
   for (const StructureSizes& sizes : kStructures) {
     if (fit(sizes)) expect_structures(context, module, sizes);
   }
-  // A module with a kernel beyond the limit of a device may be refused as a whole.
+  // A driver may refuse a whole module if one kernel exceeds a limit of the device.
   if (fit(kLarge)) expect_structures(context, Module::load(context, "arguments_large"), kLarge);
 }
 
@@ -318,7 +318,7 @@ PROCTOR_CHECK(KernelArgument, LaunchCopiesArgumentValues, "K16", kArgument, kGat
   }
 }
 
-PROCTOR_CHECK(KernelArgument, KernelFollowsPointersInMemory, "K16",
+PROCTOR_CHECK(KernelArgument, KernelFollowsPointersInsideBuffers, "K16",
               by_vendor("Level Zero specification, zeKernelSetIndirectAccess",
                         "CUDA Programming Guide, unified virtual addresses"),
               kGate, {"kernel.wrong_result:arg=1,at=4", "kernel.skip"}) {

@@ -1,4 +1,5 @@
-// Launches by the runtime's own terms: attributes, occupancy, shared memory beyond what all devices have.
+// Checks of launches that exist only for the CUDA Runtime: attributes, occupancy, and shared memory above the
+// default limit.
 #include <algorithm>
 
 #include "suites/accel/check_fixture.h"
@@ -89,7 +90,8 @@ PROCTOR_CHECK(Occupancy, ActiveBlocksFitMultiprocessor, "K19", kOccupancy, kGate
               "at most " + std::to_string(fit) + " fit, got " + std::to_string(blocks));
 }
 
-// What is said to fit runs at once: every group sees all others arrive; and one more is refused.
+// If the runtime reports that a number of groups fits, all of them must run at the same time: every group sees the
+// arrival of all others. One more group must be refused.
 PROCTOR_CHECK(Occupancy, LargestCooperativeGridSynchronizes, "K18",
               "CUDA Programming Guide, Grid Synchronization", kGate,
               {"kernel.serialize_cooperative_groups"}) {
@@ -144,7 +146,7 @@ namespace {
 
 constexpr const char* kLimits = "CUDA Programming Guide, Technical Specifications per Compute Capability";
 
-// Captures what is launched in it and throws it away: limits are looked at, and nothing runs.
+// Captures launches and discards the graph. The driver checks the limits, but nothing runs.
 class Rehearsal {
  public:
   explicit Rehearsal(const Queue& queue) : stream_(native(queue)) {
@@ -162,7 +164,7 @@ class Rehearsal {
   cudaStream_t stream_;
 };
 
-// Of fill(), which then writes nothing: n is 0.
+// Launches fill() with n = 0, so that it writes nothing.
 Status launch_fill(const Queue& queue, const Kernel& fill, dim3 grid, dim3 block, std::size_t shared = 0,
                    bool cooperative = false) {
   const std::byte* pointer = nullptr;
@@ -182,12 +184,13 @@ PROCTOR_CHECK(Launch, GridAndBlockLimitsHold, "K13", kLimits, kGate,
   const Queue queue(context);
   const Module module = Module::load(context, "basic");
   const Kernel fill(module, "fill");
-  const auto& told = context.device().record()->native;
+  const auto& reported = context.device().record()->native;
   const dim3 one(1),
-      grid(static_cast<unsigned>(told.maxGridSize[0]), static_cast<unsigned>(told.maxGridSize[1]),
-           static_cast<unsigned>(told.maxGridSize[2]));
-  const dim3 block(static_cast<unsigned>(told.maxThreadsDim[0]), static_cast<unsigned>(told.maxThreadsDim[1]),
-                   static_cast<unsigned>(told.maxThreadsDim[2]));
+      grid(static_cast<unsigned>(reported.maxGridSize[0]), static_cast<unsigned>(reported.maxGridSize[1]),
+           static_cast<unsigned>(reported.maxGridSize[2]));
+  const dim3 block(static_cast<unsigned>(reported.maxThreadsDim[0]),
+                   static_cast<unsigned>(reported.maxThreadsDim[1]),
+                   static_cast<unsigned>(reported.maxThreadsDim[2]));
   step("given grids and blocks as large as they may be along one axis");
   {
     const Rehearsal rehearsal(queue);
@@ -210,9 +213,9 @@ PROCTOR_CHECK(SharedMemory, LaunchObeysKernelLimit, "K14", kShared, kGate,
               {"error.swallowed:api=cudaLaunchKernel", "error.swallowed:api=cudaFuncSetAttribute"}) {
   const auto context = leased();
   const Queue queue(context);
-  const auto& told = context.device().record()->native;
-  const auto usual = static_cast<int>(told.sharedMemPerBlock),
-             most = static_cast<int>(told.sharedMemPerBlockOptin);
+  const auto& reported = context.device().record()->native;
+  const auto usual = static_cast<int>(reported.sharedMemPerBlock),
+             most = static_cast<int>(reported.sharedMemPerBlockOptin);
   const std::byte* nowhere = nullptr;
   std::uint32_t n = 0;
   void* arguments[] = {&nowhere, &nowhere, &n};
@@ -241,7 +244,8 @@ PROCTOR_CHECK(SharedMemory, LaunchObeysKernelLimit, "K14", kShared, kGate,
     for (const int bytes : {most - own + 1, -1})
       expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaFuncSetAttribute, native(kernel),
                                                        cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    // What cudaFuncSetAttribute has set overrides it, so that it is for a kernel of which nothing was set.
+    // The runtime sets the attribute for one device. A value that cudaFuncSetAttribute set would override it, so
+    // this kernel has none.
     step("given a kernel with the attribute for one device");
     const Kernel other(again, name);
     const auto allow = [&](int device) {
@@ -277,19 +281,19 @@ PROCTOR_CHECK(KernelAttribute, CodeVersionMatchesDevice, "K19", kAttributes, kGa
               {"kernel.overstate_limits:api=cudaFuncGetAttributes"}) {
   const auto context = leased();
   use(context.device());
-  const auto& told = context.device().record()->native;
-  const int capability = told.major * 10 + told.minor;
+  const auto& reported = context.device().record()->native;
+  const int capability = reported.major * 10 + reported.minor;
   const Module module = Module::load(context, "basic");
   step("given the target and the resources of each kernel");
   for (const char* name : {"fill", "saxpy", "increment"}) {
     const auto attributes = attributes_of(Kernel(module, name));
-    expect_true(attributes.binaryVersion / 10 == told.major && attributes.binaryVersion <= capability,
+    expect_true(attributes.binaryVersion / 10 == reported.major && attributes.binaryVersion <= capability,
                 std::string(name) + " has code for " + std::to_string(attributes.binaryVersion));
     expect_true(attributes.ptxVersion >= 50 && attributes.ptxVersion <= capability,
                 std::string(name) + " was PTX for " + std::to_string(attributes.ptxVersion));
     expect_true(attributes.numRegs > 0 && attributes.numRegs <= 255, "the kernel uses registers");
     expect_true(
-        attributes.maxThreadsPerBlock >= 1 && attributes.maxThreadsPerBlock <= told.maxThreadsPerBlock,
+        attributes.maxThreadsPerBlock >= 1 && attributes.maxThreadsPerBlock <= reported.maxThreadsPerBlock,
         "the kernel's largest block is within the device's");
   }
 }
@@ -301,7 +305,7 @@ PROCTOR_CHECK(KernelAttribute, ParameterLayoutMatchesSource, "K16", "CUDA Runtim
   struct Place {
     std::size_t offset, bytes;
   };
-  // As the kernels are declared; shared memory is no parameter.
+  // The parameters as the kernels declare them. Shared memory is not a parameter.
   const std::pair<std::pair<const char*, const char*>, std::vector<Place>> kernels[] = {
       {{"basic", "fill"}, {{0, 8}, {8, 4}, {12, 4}}},
       {{"group_local", "touch_local"}, {{0, 8}, {8, 4}}},
@@ -331,17 +335,17 @@ PROCTOR_CHECK(KernelAttribute, ParameterLayoutMatchesSource, "K16", "CUDA Runtim
 
 namespace {
 
-// Occupancy as the guide counts it: what the blocks of this size leave room for in one multiprocessor.
-std::uint32_t most_blocks(const cudaDeviceProp& told, const cudaFuncAttributes& kernel, int block,
+// The number of blocks that fit into one multiprocessor, by the calculation of the guide.
+std::uint32_t most_blocks(const cudaDeviceProp& reported, const cudaFuncAttributes& kernel, int block,
                           std::size_t shared) {
   const std::size_t threads = (static_cast<std::size_t>(block) + 31) / 32 * 32;
   const std::size_t bytes = kernel.sharedSizeBytes + shared;
-  std::size_t most = std::min({static_cast<std::size_t>(told.maxBlocksPerMultiProcessor),
-                               static_cast<std::size_t>(told.maxThreadsPerMultiProcessor) / threads,
-                               static_cast<std::size_t>(told.regsPerMultiprocessor) /
+  std::size_t most = std::min({static_cast<std::size_t>(reported.maxBlocksPerMultiProcessor),
+                               static_cast<std::size_t>(reported.maxThreadsPerMultiProcessor) / threads,
+                               static_cast<std::size_t>(reported.regsPerMultiprocessor) /
                                    (threads * static_cast<std::size_t>(kernel.numRegs))});
   if (bytes > 0)
-    most = std::min(most, told.sharedMemPerMultiprocessor / (bytes + told.reservedSharedMemPerBlock));
+    most = std::min(most, reported.sharedMemPerMultiprocessor / (bytes + reported.reservedSharedMemPerBlock));
   return static_cast<std::uint32_t>(most);
 }
 
@@ -351,20 +355,20 @@ PROCTOR_CHECK(Occupancy, ActiveBlocksStayWithinResourceLimits, "K19", kOccupancy
               {"kernel.overstate_limits:api=cudaOccupancy*"}) {
   const auto context = leased();
   use(context.device());
-  const auto& told = context.device().record()->native;
+  const auto& reported = context.device().record()->native;
   const Module basic = Module::load(context, "basic"), group = Module::load(context, "group");
   for (const Kernel& kernel : {Kernel(basic, "fill"), Kernel(group, "reduce")}) {
     const auto attributes = attributes_of(kernel);
     step("given blocks of each size of a kernel with " + std::to_string(attributes.sharedSizeBytes) +
          " bytes of shared memory");
     for (const int block : {1, 31, 32, 33, 64, 65, 96, 128, 257, 512, 513, 1023, 1024}) {
-      // By the count of the guide so much leaves room for nine blocks, and a byte more for eight.
-      const std::size_t nine =
-          told.sharedMemPerMultiprocessor / 9 - told.reservedSharedMemPerBlock - attributes.sharedSizeBytes;
+      // By the calculation of the guide, this size leaves room for nine blocks, and one more byte for eight.
+      const std::size_t nine = reported.sharedMemPerMultiprocessor / 9 - reported.reservedSharedMemPerBlock -
+                               attributes.sharedSizeBytes;
       for (const std::size_t shared : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{20000},
                                        nine, nine + 1, std::size_t{40000}}) {
         const std::uint32_t blocks = blocks_per_multiprocessor(kernel, block, shared);
-        const std::uint32_t most = most_blocks(told, attributes, block, shared);
+        const std::uint32_t most = most_blocks(reported, attributes, block, shared);
         const std::string what =
             "blocks of " + std::to_string(block) + " with " + std::to_string(shared) + " bytes";
         expect_true(blocks <= most,
@@ -387,14 +391,14 @@ PROCTOR_CHECK(Occupancy, AvailableSharedMemoryIsMaximal, "K19",
               {"error.swallowed:api=cudaOccupancyAvailableDynamicSMemPerBlock"}) {
   const auto context = leased();
   use(context.device());
-  const auto& told = context.device().record()->native;
+  const auto& reported = context.device().record()->native;
   const Module basic = Module::load(context, "basic"), group = Module::load(context, "group");
   for (const Kernel& kernel : {Kernel(basic, "fill"), Kernel(group, "reduce")}) {
-    const auto most = told.sharedMemPerBlockOptin - attributes_of(kernel).sharedSizeBytes;
+    const auto most = reported.sharedMemPerBlockOptin - attributes_of(kernel).sharedSizeBytes;
     allow_shared(kernel, static_cast<std::uint32_t>(most)).or_throw();
     step("given so many blocks in a multiprocessor, and the shared memory that each of them may have");
-    // Of two blocks and more, the driver 580.159.04 counts what they may use with what it reserves.
-    const std::size_t taken = suite::on_simgpu() ? 0 : told.reservedSharedMemPerBlock;
+    // For two or more blocks, the driver 580.159.04 includes the reserved memory in the result.
+    const std::size_t taken = suite::on_simgpu() ? 0 : reported.reservedSharedMemPerBlock;
     const auto ask = [&](std::size_t* bytes, int blocks, int block) {
       return CUDA_CALL(cudaOccupancyAvailableDynamicSMemPerBlock, bytes, native(kernel), blocks, block);
     };

@@ -1,5 +1,5 @@
-// What only a launch of Level Zero has: a global offset, a group size that the kernel requires, and arguments that are set one
-// by one.
+// Checks of launches that exist only for Level Zero: a global offset, a group size that the kernel requires, and
+// arguments that are set one by one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ PROCTOR_CHECK(Launch, GlobalOffsetShiftsIds, "K17", "Level Zero specification, z
   expect_ids({.groups = {3, 2, 2}, .group = {4, 2, 1}, .offset = {100, 7, 3}});
 }
 
-// "when a zeCommandListAppendLaunchKernel() variant is called"
+// The offset applies "when a zeCommandListAppendLaunchKernel() variant is called".
 PROCTOR_CHECK(Launch, GlobalOffsetShiftsCooperativeIds, "K17",
               "Level Zero specification, zeKernelSetGlobalOffsetExp", kGate,
               {"kernel.offset_ignored:api=zeCommandListAppendLaunchCooperativeKernel"}) {
@@ -129,7 +129,7 @@ PROCTOR_CHECK(KernelArgument, UnknownIndexIsRejected, "K16",
   expect_refused("argument 99", kernel.try_argument(99, sizeof value, &value));
 }
 
-// The group size that the driver suggests can be launched, and does all of the work.
+// A check that the group size that the driver suggests can be launched and does all of the work.
 
 namespace {
 
@@ -169,7 +169,8 @@ PROCTOR_CHECK(Occupancy, SuggestedGroupSizeRunsEveryItem, "K19", kGroupSize, kGa
   }
 }
 
-// What is said to run at once does: every group sees all others arrive.
+// If the driver reports that a number of groups can run at the same time, every group must see the arrival of all
+// others.
 PROCTOR_CHECK(Occupancy, SuggestedCooperativeGroupsRunConcurrently, "K19", kGroupCount, kGate,
               {"kernel.serialize_cooperative_groups"}) {
   const auto context = leased();

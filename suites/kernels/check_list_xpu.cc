@@ -1,4 +1,4 @@
-// Command lists and fences, which only Level Zero has.
+// Checks of command lists and fences, which exist only for Level Zero.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -18,7 +18,7 @@ using suite::step;
 constexpr const char* kLists = "Level Zero specification, Command Lists";
 constexpr const char* kFences = "Level Zero specification, Fences";
 
-// A list by hand, of a queue of its own.
+// A regular command list with its queue. The check appends commands directly through Level Zero.
 class List {
  public:
   explicit List(const Context& context) : queue_(context) {
@@ -50,7 +50,7 @@ class List {
     ze_event_handle_t handle = native(event);
     ZE_CALL(zeCommandListAppendWaitOnEvents, handle_, 1, &handle).or_throw();
   }
-  // `kernel` has its arguments and group size already.
+  // The arguments and the group size of `kernel` must be set before.
   void launch(const Kernel& kernel, std::uint32_t groups) {
     const ze_group_count_t count{groups, 1, 1};
     ZE_CALL(zeCommandListAppendLaunchKernel, handle_, native(kernel), &count, nullptr, 0, nullptr).or_throw();
@@ -205,11 +205,11 @@ PROCTOR_CHECK(CommandList, RepeatedExecutionWaitsForResetEvent, "K40",
   suite::expect_same("count in the end", "3", std::to_string(words.as<std::uint32_t>()[0]));
 }
 
-// ---- launches whose shape lies in memory ----
+// ---- launches whose shape is in memory ----
 
 namespace {
 
-// The counts of groups lie in memory of the kind, where the first command of the list puts them.
+// Launches indirectly. The group counts are in memory of this kind, and the first command of the list writes them.
 void expect_indirect_launch(MemoryKind kind, const std::array<std::uint32_t, 3>& offset = {}) {
   const auto context = leased();
   List list(context);
@@ -298,7 +298,7 @@ PROCTOR_CHECK(Launch, MultipleIndirectKernelsUseOwnCounts, "K17",
 
 namespace {
 
-// Executes `count` lists at once, of which number `held` waits for the host.
+// Executes `count` lists with one call. The list with number `held` waits for the host.
 void expect_fence_after_all(const Context& context, std::size_t count, std::size_t held) {
   const std::string what =
       std::to_string(count) + " lists, of which number " + std::to_string(held) + " is held";
@@ -376,7 +376,7 @@ PROCTOR_CHECK(Fence, ResetClearsSignal, "K40", kFences, kGate, {"order.reset_ign
 
 namespace {
 
-// Signals the event a little later, so that a call which does not wait returns before that.
+// Signals the event a little later. A call that does not wait returns before that.
 class Later {
  public:
   explicit Later(Event& event)

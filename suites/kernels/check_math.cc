@@ -1,5 +1,5 @@
-// Floating point: each function within the error that its language allows it, special values by the rules,
-// denormals as declared, conversions in every rounding mode.
+// Checks of floating point. Each function must be within the error that its language allows. Special values,
+// denormal numbers and conversions must follow the rules.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct Inputs {
   std::vector<T> a, b, c;
 };
 
-// Pseudo-random values of the function's range; the same in every run.
+// Pseudo-random arguments from the function's range. They are the same in every run.
 template <typename T>
 Inputs<T> inputs_of(const MathFunction& function) {
   const auto values = [&](std::uint64_t seed) {
@@ -67,7 +67,8 @@ long double reference(const MathFunction& f, double a, double b, double c) {
   return f.in_long_double(a, b, c);
 }
 
-// The correctly rounded result: the wide one rounded once, except where it was rounded itself already.
+// The correctly rounded result: the wider result, rounded once. Functions whose wider result is already rounded
+// are computed directly.
 float rounded(const MathFunction& f, float a, float b, float c) {
   return f.name == "fma" ? std::fma(a, b, c) : static_cast<float>(f.in_double(a, b, c));
 }
@@ -86,7 +87,7 @@ void expect_within_ulps(const Context& context, const MathFunction& function, do
                         const Inputs<T>& in, const std::string& flags = "") {
   step(fmt::format("given {} arguments of {}", in.a.size(), function.name));
   const auto got = compute(context, function, in, flags);
-  // CUDA's figures are distances from the rounded result, OpenCL's from the exact one.
+  // CUDA's limits are distances from the rounded result, OpenCL's from the exact one.
   const double of_rounding = kVendor == Vendor::kNvidia && limit > 0 ? 0.5 : 0;
   double worst = 0;
   std::string problem;
@@ -134,7 +135,7 @@ void expect_double(const char* name) {
   expect_within_ulps(context, function, limits(function).in_double, inputs_of<double>(function));
 }
 
-// All rows of the table that an elementary check does not name.
+// All rows of the table except those that have a separate check.
 std::vector<std::string> math_function_names() {
   std::vector<std::string> names;
   for (const MathFunction& function : kernels::math_functions()) {
@@ -149,7 +150,7 @@ struct Special {
   float expected;
 };
 
-// OpenCL C, edge case behavior; IEEE 754.
+// Special values of OpenCL C, edge case behavior, and of IEEE 754.
 const Special kSpecials[] = {
     {"add", kInf, -kInf, kNan},
     {"add", -0.0f, 0.0f, 0.0f},
@@ -222,8 +223,8 @@ namespace {
 constexpr const char* kDivision[] = {"divide", "sqrt"};
 }
 
-// OpenCL lets them be off unless the module is built with the option; Triton builds its modules so. Level Zero does not
-// list the option among those that a driver must know.
+// OpenCL allows an error unless the module is built with the option. Triton builds its modules with it. Level Zero
+// does not list the option among those that a driver must support.
 PROCTOR_CHECK_EACH(
     kDivision, Math, DeclaredCorrectRoundingHolds, "K21",
     by_vendor("Level Zero specification, ZE_DEVICE_FP_FLAG_ROUNDED_DIVIDE_SQRT; OpenCL C, build options",
@@ -237,14 +238,14 @@ PROCTOR_CHECK_EACH(
                      by_vendor("-cl-fp32-correctly-rounded-divide-sqrt", ""));
 }
 
-PROCTOR_CHECK_EACH(math_function_names(), Math, FunctionIsWithinUlpBound, "K22", kUlp, kGate,
+PROCTOR_CHECK_EACH(math_function_names(), Math, FloatFunctionIsWithinUlpBound, "K22", kUlp, kGate,
                    {"kernel.wrong_result:arg=3,at=6,xor=0x10"}) {
   expect_single(suite::parameter().c_str());
 }
 
 namespace {
 
-// Numbers of every size up to 2^100, and those below 2^24 that lie nearest to multiples of pi / 2.
+// Numbers of every magnitude up to 2^100, and the numbers below 2^24 that are nearest to multiples of pi / 2.
 Inputs<float> large_angles() {
   Inputs<float> in;
   for (const std::uint32_t word : noise_words(2048, 5)) {
@@ -312,7 +313,7 @@ PROCTOR_CHECK(Math, DenormalProductsMatchDeclaration, "K24",
   std::vector<std::uint32_t> expected, bits;
   for (std::size_t i = 0; i < got.size(); ++i) {
     const float product = in.a[i] * in.b[i];
-    // A device that does not promise them may still keep them.
+    // A device that does not declare denormal numbers may still keep them.
     expected.push_back(std::bit_cast<std::uint32_t>(kept || got[i] != 0 ? product : 0.0f));
     bits.push_back(std::bit_cast<std::uint32_t>(got[i]));
   }
@@ -343,7 +344,7 @@ PROCTOR_CHECK(Math, HalfArithmeticIsCorrectlyRounded, "K22", kUlp, kGate,
     for (const std::uint16_t half : read_as<std::uint16_t>(queue, context, out)) got.push_back(half);
     for (std::size_t i = 0; i < kCount; ++i) {
       const float p = kernels::float_from_half(x[i]), q = kernels::float_from_half(y[i]);
-      // Both are exact in a float, up to the one rounding to half.
+      // The result in float is exact until it is rounded to a half.
       expected.push_back(kernels::half_from_float(which == 0 ? p + q : which == 1 ? p - q : p * q));
     }
     expect_words("halves, as bits", expected, got, context.device());

@@ -1,5 +1,5 @@
-// The functions of floats that OpenCL C has and CUDA has not, or not for vectors, of every type and of vectors, within the
-// error that the specification allows.
+// Checks of float functions that CUDA lacks, or lacks for vectors. Every type and vectors are covered. Each
+// function must be within the error that the specification allows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,27 +35,27 @@ double ulps_between(long double reference, std::uint16_t got) {
 }
 
 using LongReal = long double;
-// std::numbers of libc++ has no more digits than a double.
+// std::numbers of libc++ has only the digits of a double.
 constexpr LongReal kLongPi = 3.14159265358979323846264338327950288L;
 constexpr LongReal kLongInfinity = std::numeric_limits<LongReal>::infinity();
 constexpr LongReal kLongNan = std::numeric_limits<LongReal>::quiet_NaN();
 
-// A result must be within so many units in the last place of the reference, or within so much of its size or of 1.
+// The allowed error: units in the last place, or a part of the reference, or, for references below 1, of 1.
 struct Bound {
-  double ulps = 0;  // 0: the right one, rounded to nearest
+  double ulps = 0;  // 0: the correctly rounded result
   double relative = 0;
 };
 
 struct FloatFunction {
   const char* name;
-  std::uint32_t which;  // the number in float_functions.cl
+  std::uint32_t which;  // number of the function in float_functions.cl
   Bound bound;
-  double low_a, high_a, low_b, high_b;  // arguments are taken from here
+  double low_a, high_a, low_b, high_b;  // ranges of the arguments
   LongReal (*result)(LongReal a, LongReal b, LongReal c);
   LongReal (*second)(LongReal a, LongReal b) = nullptr;
 };
 
-// sin(pi x), of which pi is not multiplied before x is small.
+// sin(pi x). The argument is reduced before it is multiplied with pi.
 LongReal sine_of_pi_times(LongReal x) {
   const LongReal quarters = std::nearbyint(2 * x);
   const LongReal rest = kLongPi * (x - quarters / 2);
@@ -123,7 +123,7 @@ LongReal fraction_of(LongReal a) {
         []([[maybe_unused]] LongReal a, [[maybe_unused]] LongReal b) -> LongReal { return second; } \
   }
 constexpr Bound kExact{}, kRounded{.ulps = 0.501}, kRough{.relative = 4e-3};
-constexpr Bound kOurs{.relative = 0.25};  // OpenCL C has none, and this tells another function
+constexpr Bound kOurs{.relative = 0.25};  // OpenCL C has no bound. This one detects a different function.
 constexpr Bound within(double ulps) { return {.ulps = ulps}; }
 
 // clang-format off
@@ -180,7 +180,7 @@ constexpr FloatFunction kFunctionTable[] = {
     ROW_OF_TWO("lgamma_r", 74, kOurs,       -3.9, -0.1,  0, 1,      std::lgamma(a), gamma_sign(a)),
     ROW_OF_TWO("remquo",   75, kExact,       -64,   64,  0.625, 10, std::remainder(a, b), (a - std::remainder(a, b)) / b),
 };
-// Of floats alone, and as exact as their devices like.
+// Functions of floats only. OpenCL C leaves their error to the implementation.
 constexpr FloatFunction kFastTable[] = {
     ROW("half_divide", 60, within(8192), -100, 100, 0.6, 100, a / b),
     ROW("half_recip",  61, within(8192),  0.1, 100,   0, 1,   1 / a),
@@ -190,7 +190,7 @@ constexpr FloatFunction kFastTable[] = {
 #undef ROW
 #undef ROW_OF_TWO
 
-constexpr std::size_t kArguments = 120;  // as many as every number of lanes divides
+constexpr std::size_t kArguments = 120;  // divisible by every number of lanes
 
 template <typename T>
 std::vector<T> arguments_between(double low, double high, std::uint64_t seed) {
@@ -200,13 +200,13 @@ std::vector<T> arguments_between(double low, double high, std::uint64_t seed) {
   return result;
 }
 
-// Of floats that the type cannot tell apart from their neighbours nothing more can be asked.
+// A half has too few digits for a tighter relative bound.
 template <typename T>
 Bound bound_of(const Bound& bound) {
   return sizeof(T) == 2 && bound.relative != 0 ? Bound{.relative = std::max(2e-2, bound.relative)} : bound;
 }
 
-// cl_khr_fp16 leaves their error to the implementation.
+// cl_khr_fp16 leaves the error of these functions to the implementation.
 bool is_free_for_halves(const FloatFunction& row) {
   return row.name == std::string_view("mix") || row.name == std::string_view("smoothstep");
 }
@@ -223,10 +223,11 @@ bool is_within(const Bound& bound, LongReal reference, T got) {
                          : ulps_between(reference, got) <= bound.ulps;
 }
 
-// The parts of float_functions.cl: a module for each first digit of the functions' numbers, and one for all from 60 on.
+// The parts of float_functions.cl: one module for each first digit of the functions' numbers, and one for all from
+// 60.
 constexpr std::uint32_t kLastPart = 6;
 
-// Collects arguments and expected results, function by function. Each part is one launch.
+// Collects arguments and expected results, function by function. Runs each part in one launch.
 template <typename T>
 class FloatFunctions {
  public:
@@ -237,7 +238,7 @@ class FloatFunctions {
     T a, b, c;
     LongReal first;
     std::optional<LongReal> second = std::nullopt;
-    bool signed_zero = false;  // a zero's sign counts
+    bool signed_zero = false;  // true: the sign of a zero is compared
   };
 
   FloatFunctions(const Context& context, const std::string& type, std::size_t lanes)
@@ -245,7 +246,7 @@ class FloatFunctions {
 
   std::size_t lanes() const { return lanes_; }
   void add(const Element& element) { elements_.push_back(element); }
-  // All lanes of a vector are of the same function.
+  // Fills the last vector, because all lanes of a vector must compute the same function.
   void end_function() {
     while (elements_.size() % lanes_ != 0) elements_.push_back(elements_.back());
   }
@@ -300,7 +301,7 @@ void add_row(FloatFunctions<T>& functions, const FloatFunction& row) {
   const auto a = arguments_between<T>(row.low_a, row.high_a, row.which + 1);
   auto b = arguments_between<T>(row.low_b, row.high_b, row.which + 2);
   const auto c = arguments_between<T>(row.low_a, row.high_a, row.which + 3);
-  if (row.low_b < 0 && row.low_b == row.low_a) {  // equal ones too, and of the other sign
+  if (row.low_b < 0 && row.low_b == row.low_a) {  // adds equal arguments and arguments with the other sign
     for (std::size_t i = 0; i < kArguments; i += 8) b[i] = a[i];
     for (std::size_t i = 4; i < kArguments; i += 8) b[i] = nearest<T>(-number_of(a[i]));
   }
@@ -314,7 +315,7 @@ void add_row(FloatFunctions<T>& functions, const FloatFunction& row) {
   functions.end_function();
 }
 
-// ---- of whole vectors ----
+// ---- functions of whole vectors ----
 
 struct VectorFunction {
   const char* name;
@@ -359,7 +360,8 @@ void add_vector_functions(FloatFunctions<T>& functions) {
   const std::size_t lanes = functions.lanes();
   auto in_a = arguments_between<T>(-3, 3, 1);
   const auto in_b = arguments_between<T>(-3, 3, 2);
-  std::fill(in_a.begin(), in_a.begin() + static_cast<std::ptrdiff_t>(lanes), T{});  // has no direction
+  // A vector without a direction.
+  std::fill(in_a.begin(), in_a.begin() + static_cast<std::ptrdiff_t>(lanes), T{});
   std::vector<LongReal> a, b;
   for (std::size_t i = 0; i < kArguments; ++i) {
     a.push_back(number_of(in_a[i]));
@@ -378,7 +380,7 @@ void add_vector_functions(FloatFunctions<T>& functions) {
 
 // ---- special arguments ----
 
-// The number that follows a in the direction of b. The numbers of a sign are in the order of their bits.
+// The next number after a in the direction of b. Numbers of one sign are in the order of their bits.
 template <typename T>
 T follower(T a, T b) {
   using Bits = BitsOf<T>;
@@ -397,8 +399,8 @@ struct SpecialArguments {
   LongReal second = 0;
 };
 
-// OpenCL C, additional requirements beyond C99, and edge case behavior of half and native functions; where a NaN stands, the
-// result is one.
+// Special arguments of OpenCL C, "additional requirements beyond C99", and "edge case behavior of half and native
+// functions". If the expected result is NaN, any NaN is right.
 constexpr SpecialArguments kSpecialArguments[] = {
     {2, 1, 0, 0},
     {5, -0.0L, 0, -0.0L},
@@ -459,7 +461,8 @@ constexpr SpecialArguments kSpecialArguments[] = {
     {73, 0, 0, 0, 0},
 };
 
-// sinpi(-n), sinpi(-0) and fract(-0) are -0. OpenCL-CTS compares zeros without their signs, and so do the gates here.
+// The specification requires -0 for sinpi(-n), sinpi(-0) and fract(-0). OpenCL-CTS compares zeros without their
+// signs, and so do the gates here.
 bool has_disputed_sign(const SpecialArguments& row) {
   return row.result == 0 && std::signbit(row.result) && (row.which == 21 || (row.which == 70 && row.a == 0));
 }
@@ -475,7 +478,7 @@ template <typename T>
 void add_special_arguments(FloatFunctions<T>& functions) {
   for (const SpecialArguments& row : kSpecialArguments)
     add_special_argument(functions, row, !has_disputed_sign(row));
-  // The largest number below 1 is what is behind the point of a little less than nothing.
+  // fract() of a negative number near 0 is the largest number below 1.
   functions.add({"fract", 70, kExact, nearest<T>(-std::ldexp(1.0L, -kDigits<T> - 1)), T{}, T{},
                  1 - std::ldexp(1.0L, -kDigits<T>), -1});
   functions.end_function();
@@ -545,8 +548,8 @@ PROCTOR_CHECK(Math, EveryHalfBuiltinIsWithinBound, "K22", kFunctionUlps, kGate,
   expect_float_functions<std::uint16_t>(context, "f16", {1, 3});
 }
 
-// "sinpi(-n) returns -0 for negative integers n", "fract(-0, iptr) returns -0": no gate, because no conformance test compares
-// these signs, and the library of Intel's compiler returns +0.
+// "sinpi(-n) returns -0 for negative integers n", "fract(-0, iptr) returns -0". The check is not a gate, because
+// no conformance test compares these signs, and the library of Intel's compiler returns +0.
 PROCTOR_CHECK(Math, FractAndSinpiReturnNegativeZero, "K22",
               "OpenCL C specification, 7.5.1, additional requirements beyond C99 TC2", kWarn,
               {"kernel.wrong_result:kernel=function,arg=3,at=3,xor=0x80"}) {

@@ -1,6 +1,6 @@
-// Tiled products and the layers of a perceptron, forward and backward, against a reference in double
-// precision with a derived bound; and the same bits for every tile size, every run and every process, because
-// the kernels fix the order of their sums.
+// Checks of tiled matrix products and of the layers of a perceptron, forward and backward, against a reference in
+// double precision with a derived bound. Every tile size, run and process must compute the same bits, because the
+// kernels fix the order of their sums.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -19,7 +19,8 @@ using suite::kGate;
 using suite::step;
 
 constexpr const char* kBound = "Higham, Accuracy and Stability of Numerical Algorithms, lemma 3.1";
-// Sums in an order that the kernel fixes, of steps that have one right result each.
+// The sources of rules about exact bits. The kernels fix the order of the sums, and each step is correctly
+// rounded.
 constexpr const char* kRounded =
     by_vendor("OpenCL C specification, relative error as ULPs: fma is correctly rounded",
               "CUDA Programming Guide, Mathematical Functions: the error of fmaf is 0 ulp");
@@ -29,17 +30,17 @@ struct Shape {
   std::uint32_t m, n, k;
 };
 constexpr Shape kWhole = {32, 48, 64};
-constexpr Shape kRagged = {19, 33, 45};  // no multiple of any tile
+constexpr Shape kRagged = {19, 33, 45};  // not a multiple of any tile size
 
 std::vector<float> matrix(std::size_t elements, std::uint64_t seed) {
   std::vector<float> values;
   for (const std::uint32_t word : noise_words(elements, seed)) {
-    values.push_back(static_cast<float>(static_cast<std::int32_t>(word)) * 0x1p-31f);  // -1 to 1
+    values.push_back(static_cast<float>(static_cast<std::int32_t>(word)) * 0x1p-31f);  // from -1 to 1
   }
   return values;
 }
 
-// sum over i < count of a(i) * b(i), and of the absolute values.
+// The sum of a(i) * b(i) over i < count, and the sum of the absolute values.
 template <typename A, typename B>
 Judged dot(std::uint32_t count, const A& a, const B& b) {
   Judged sum;
@@ -51,7 +52,7 @@ Judged dot(std::uint32_t count, const A& a, const B& b) {
   return sum;
 }
 
-// Kernels of matmul.cl with one tile size.
+// The kernels of matmul.cl with one tile size.
 class Layers {
  public:
   Layers(const Context& context, std::uint32_t tile)
@@ -60,8 +61,8 @@ class Layers {
         queue_(context),
         module_(Module::load(context, "matmul_" + std::to_string(tile))) {}
 
-  // A kernel with tiles that computes a rows x columns result from two matrices and, for
-  // the forward layer, a bias.
+  // Runs a kernel with tiles that computes a rows x columns result. The inputs are two matrices and, for the
+  // forward layer, a bias.
   std::vector<float> tiled(const char* name, const std::vector<std::vector<float>>& inputs,
                            std::uint32_t rows, std::uint32_t columns, const Shape& shape) {
     std::vector<Buffer> buffers;
@@ -141,9 +142,9 @@ void expect_product(const Shape& shape, std::uint32_t tile) {
   expect_bounded("product", expected, product(layers, shape), shape.k, context.device());
 }
 
-// One layer, forward and backward, with everything that came out of it.
+// One layer, forward and backward, with all inputs and results.
 struct Pass {
-  std::vector<float> x, w, bias, dy;  // given
+  std::vector<float> x, w, bias, dy;  // inputs
   std::vector<float> y, dz, dw, dx, db;
 };
 
@@ -181,7 +182,7 @@ void expect_forward(const Pass& pass, const Shape& s, const Device& device) {
   expect_bounded("forward, y = relu(x w + b)", expected, pass.y, s.k + 1, device);
 }
 
-// Each step of the way back, judged from what the step before it gave.
+// Verifies each step of the backward pass from the results of the step before.
 void expect_backward(const Pass& pass, const Shape& s, const Device& device) {
   std::vector<float> dz = pass.dy;
   for (std::size_t i = 0; i < dz.size(); ++i) dz[i] = pass.y[i] > 0 ? dz[i] : 0.0f;
@@ -271,7 +272,8 @@ PROCTOR_CHECK(Matmul, EveryProcessGetsSameBits, "S3.9", kRounded, kGate,
   }
 }
 
-// A product that ignores its inputs, or is all zeros, agrees with itself; a known one does not.
+// A product that ignores its inputs, or consists of zeros, is consistent with itself. A comparison with a known
+// product detects it.
 PROCTOR_CHECK(Matmul, IdentityProductEqualsOtherFactor, "K29", kRounded, kGate,
               {"kernel.wrong_result:arg=2,at=4", "kernel.wrong_argument:arg=5,xor=8"}) {
   const auto context = leased();

@@ -1,5 +1,5 @@
-// Modules: what is in them, and which names they know. A driver of Level Zero need not refuse what is wrong: "not required
-// to perform API validation of any kind".
+// Checks of modules: their contents, and the names that they define. A driver of Level Zero need not refuse
+// invalid modules: "not required to perform API validation of any kind".
 #include <algorithm>
 
 #include "suites/accel/check_fixture.h"
@@ -52,7 +52,8 @@ PROCTOR_CHECK(Module, UnknownKernelNameIsRejected, "K06", kKernel, by_vendor(kWa
   const auto context = leased();
   const Module module = Module::load(context, "basic");
   for (const char* name : {"no_such_kernel", "", "FILL", "fil", "fill2"}) {
-    if (kVendor == Vendor::kNvidia && *name == '\0') continue;  // which code it gets is not said
+    // The documents do not specify the code for an empty name.
+    if (kVendor == Vendor::kNvidia && *name == '\0') continue;
     step(std::string("given the name '") + name + "'");
     Kernel none;
     expect_status(by_vendor("ZE_RESULT_ERROR_INVALID_KERNEL_NAME", "cudaErrorSymbolNotFound"),
@@ -132,7 +133,8 @@ PROCTOR_CHECK(GlobalVariable, UnknownNameIsRejected, "K08", kGlobal, by_vendor(k
   std::size_t bytes = 0;
   step("given a name that no variable has");
   const Status unknown = module.try_global("no_such_variable", &pointer, &bytes);
-  // ZE_RESULT_ERROR_UNSUPPORTED_FEATURE is the "generic error code for unsupported features", which refuses the name, too.
+  // ZE_RESULT_ERROR_UNSUPPORTED_FEATURE is the "generic error code for unsupported features". It is also a
+  // refusal.
   if (kVendor == Vendor::kIntel && unknown.unsupported()) return;
   expect_status(by_vendor("ZE_RESULT_ERROR_INVALID_GLOBAL_NAME", "cudaErrorSymbolNotFound"), unknown);
 }

@@ -1,5 +1,5 @@
-// Libraries of kernels that the runtime refuses: damaged files, and code for other devices. Damaged files are
-// tried in a second process, because a compiler reads them.
+// Checks of kernel libraries that the runtime must refuse: damaged files, and code for other devices. Damaged
+// files are tried in a second process, because a compiler reads them.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -32,7 +32,8 @@ std::vector<std::byte> damaged(const std::string& how) {
   return {bytes, bytes + text.size()};
 }
 
-// Loads the file that the first word names, and asks for a kernel of it: with lazy loading, only that reads all of it.
+// Loads the file that the first word names, and gets a kernel from it. With lazy loading, only that reads the
+// whole file.
 PROCTOR_HELPER(load_library) {
   const auto context = leased();
   use(context.device());
@@ -44,7 +45,7 @@ PROCTOR_HELPER(load_library) {
   suite::answer({{"ok", status.ok()}, {"status", status.name()}});
 }
 
-// A file that ends with this.
+// A file that is deleted with this object.
 class ScratchFile {
  public:
   explicit ScratchFile(const std::vector<std::byte>& bytes) {
@@ -76,7 +77,7 @@ PROCTOR_CHECK_EACH(kDamages, Module, DamagedFileIsRejected, "K03", kLoad, kGate,
               "the file is refused, got " + answer.at("status").get<std::string>());
 }
 
-// Code for one generation of devices, and no text that others could compile for themselves.
+// The library contains code for one generation of devices, and no PTX that others could compile.
 PROCTOR_CHECK(Module, CodeForOtherArchitectureIsRejected, "K04",
               "CUDA Runtime API, cudaErrorNoKernelImageForDevice", kGate) {
   need(!suite::on_simgpu(), "not_on_simulator:kernel_images");
@@ -96,7 +97,7 @@ PROCTOR_CHECK(Module, CodeForOtherArchitectureIsRejected, "K04",
   expect_status("cudaErrorNoKernelImageForDevice", status);
 }
 
-// The bytes of a file are as good as the file.
+// A library in memory must behave like one in a file.
 PROCTOR_CHECK(Module, LibraryLoadsFromMemory, "K01", "CUDA Runtime API, cudaLibraryLoadData", kGate,
               {"kernel.wrong_result:kernel=increment,at=4", "kernel.skip:kernel=increment",
                "kernel.build_fail"}) {

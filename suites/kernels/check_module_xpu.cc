@@ -1,5 +1,5 @@
-// Modules of SPIR-V: what is refused, and what the build decides. Calls that may end the process (a compiler
-// that cannot read its input) are made in a second one (built_apart.h).
+// Checks of SPIR-V modules: refused modules, and effects of the build. A compiler may end its process on invalid
+// input, so such calls are made in a second process (built_apart.h).
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -75,7 +75,7 @@ PROCTOR_CHECK(Module, UnknownInstructionIsRejected, "K03", kCreate, kWarn, {"ker
 PROCTOR_CHECK(Module, FailedBuildHasLog, "K05", "oneapi-src/level-zero-tests, test_module.cpp", kWarn,
               {"kernel.empty_build_log", "state.sticky_error"}) {
   const Build build = build_damaged("garbage", WithLog::kYes);
-  // A loader of that time that intercepts calls hands out a log that crashes its reader.
+  // Some older loaders that intercept calls return a log that crashes its reader.
   const bool intercepted = std::getenv("ZE_ENABLE_LOADER_INTERCEPT") != nullptr;
   if (!build.survived && intercepted) suite::skip("unsupported:build_log_through_the_loader");
   expect_true(build.survived && !build.ok, "the module is refused");
@@ -118,7 +118,8 @@ PROCTOR_CHECK(SpecConstant, ValuesAreApplied, "K10", "Level Zero specification, 
                run_specialised(context, {{1, 21, 8}}), context.device());
 }
 
-// Modules that a cache on disk keeps between processes: a hit computes the same, and damage is noticed.
+// Checks of the compiler cache, which keeps modules on disk between processes. A hit must compute the same
+// results, and damage must be detected.
 
 namespace {
 
@@ -141,7 +142,7 @@ PROCTOR_HELPER(increment_once) {
   suite::answer({{"right", read_as<std::uint32_t>(queue, context, buffer) == expected}});
 }
 
-// Builds the module twice with other values for its constant, and another module, and runs what has been built.
+// Builds one module twice with different constants, and another module. Runs them and sends the results.
 PROCTOR_HELPER(run_two_modules) {
   const auto context = leased();
   Queue queue(context);
@@ -159,10 +160,10 @@ PROCTOR_HELPER(run_two_modules) {
   suite::answer({{"numbers", numbers}});
 }
 
-// A directory of its own that a cache is told to use.
+// A directory that the driver uses as its compiler cache.
 class CacheDirectory {
  public:
-  // What a process says that has more than one module in the cache.
+  // The results of a process with several modules in the cache.
   std::string numbers() const {
     Helper helper("run_two_modules", {},
                   {{"NEO_CACHE_PERSISTENT", "1"}, {"NEO_CACHE_DIR", directory_.string()}});
@@ -171,7 +172,7 @@ class CacheDirectory {
     return numbers;
   }
 
-  // What a process that uses the cache answers.
+  // Runs a process that uses the cache, and requires a right result.
   void expect_right(const std::string& what) const {
     Helper helper("increment_once", {},
                   {{"NEO_CACHE_PERSISTENT", "1"}, {"NEO_CACHE_DIR", directory_.string()}});
@@ -201,14 +202,14 @@ void damage(const std::filesystem::path& path, const std::string& how) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// A cache with something in it, made by a first process. A driver may have none, simgpu has one.
+// Fills the cache by a first process. A driver may have no cache; simgpu has one.
 void fill(const CacheDirectory& cache) {
   cache.expect_right("the first process");
   need(suite::on_simgpu() || !cache.files().empty(), "unsupported:compile_cache");
   expect_true(!cache.files().empty(), "the cache contains a file");
 }
 
-// Of each file its size, and when it was written.
+// The size and the time of modification of each file.
 std::string contents(const CacheDirectory& cache) {
   std::vector<std::string> lines;
   for (const auto& file : cache.files()) {

@@ -1,5 +1,5 @@
-// Formats of 8 and 16 bits as storage: each pattern has its value, rounding is to the nearest, and products
-// of matrices of them are as exact as the sum in float allows.
+// Checks of 8-bit and 16-bit formats as storage. Each pattern has its value, and rounding is to nearest. Products
+// of matrices in these formats must be as exact as a sum in float allows.
 #include <bit>
 #include <cmath>
 
@@ -49,7 +49,7 @@ std::vector<std::uint32_t> loaded(const std::vector<std::byte>& bytes) {
   return patterns;
 }
 
-// What a NaN carries is not fixed.
+// The payload of a NaN is not defined, so all NaNs are made equal.
 std::uint32_t float_bits(double value) {
   return std::isnan(value) ? 0x7fc00000u : std::bit_cast<std::uint32_t>(static_cast<float>(value));
 }
@@ -57,7 +57,7 @@ std::uint32_t one_nan(std::uint32_t pattern) {
   return kernels::is_nan(format(), pattern) ? (1u << (format().bits() - 1)) - 1 : pattern;
 }
 
-// Numbers of every size that the format has, beyond both of its ends, and half way between neighbours.
+// Numbers of every magnitude of the format, beyond both of its ends, and halfway between neighbours.
 std::vector<float> numbers() {
   std::vector<float> values = {0.0f, -0.0f, INFINITY, -INFINITY, NAN};
   const auto words = noise_words(2000, 1);
@@ -74,7 +74,7 @@ std::vector<float> numbers() {
   return values;
 }
 
-// Patterns of numbers between -1 and 1.
+// The patterns of numbers between -1 and 1.
 std::vector<std::uint32_t> narrow_matrix(std::size_t elements, std::uint64_t seed) {
   std::vector<std::uint32_t> patterns;
   for (const std::uint32_t word : noise_words(elements, seed)) {

@@ -1,4 +1,4 @@
-// Numbers that only NVIDIA's compiler and tensor cores make.
+// Checks of numbers that only NVIDIA's compiler and tensor cores produce.
 #include <bit>
 #include <cmath>
 
@@ -11,7 +11,7 @@
 
 namespace proctor::accel {
 
-// Floats of 8 bits by the vendor's own conversions, and products by tensor cores.
+// Checks of 8-bit floats by the vendor's own conversions, and of products by tensor cores.
 
 namespace {
 
@@ -27,8 +27,9 @@ const std::vector<std::string> kFormats = {"e4m3", "e5m2"};
 const NarrowFormat& format() { return kernels::narrow_format(suite::parameter()); }
 Module load(const Context& context) { return Module::load(context, "fp8_" + suite::parameter()); }
 
-// From 8.9 on conversions are instructions, before it they are emulated: the report says which were judged.
-void tell_capability(const Context& context) {
+// Conversions are instructions since compute capability 8.9, and are emulated before. The measure records which
+// were tested.
+void report_capability(const Context& context) {
   const cudaDeviceProp& native = context.device().record()->native;
   suite::measure("kernels.fp8_in_hardware", native.major * 10 + native.minor >= 89 ? 1 : 0, "1");
 }
@@ -44,7 +45,7 @@ PROCTOR_CHECK_EACH(kFormats, Fp8, EveryCodeConvertsToExactFloat, "K26", kFormat,
                    {"kernel.wrong_result:arg=1,at=6", "kernel.skip_group:at=1"}) {
   const auto context = leased();
   Queue queue(context);
-  tell_capability(context);
+  report_capability(context);
   std::vector<std::byte> codes;
   std::vector<std::uint32_t> expected, got;
   for (std::uint32_t code = 0; code < 256; ++code) {
@@ -64,8 +65,8 @@ PROCTOR_CHECK_EACH(kFormats, Fp8, FloatsRoundToNearestCode, "K26", kFormat, kGat
                    {"kernel.wrong_result:arg=1,at=6", "kernel.skip_group:at=1"}) {
   const auto context = leased();
   Queue queue(context);
-  tell_capability(context);
-  // Each value, and what lies a quarter of the way to the next: rounded, it is the same code.
+  report_capability(context);
+  // Each value, and the number a quarter of the way to the next. Both must be rounded to the same code.
   std::vector<float> values;
   std::vector<std::uint32_t> expected, got;
   for (std::uint32_t code = 0; code < 256; ++code) {
@@ -89,8 +90,8 @@ PROCTOR_CHECK_EACH(kFormats, Fp8, FloatsRoundToNearestCode, "K26", kFormat, kGat
   expect_words("codes", expected, got, context.device());
 }
 
-// Halves are exact in the products; the sum is rounded in an order that nobody states, at most once per term
-// and once more at the end.
+// Products of halves are exact. The sum is rounded in an unspecified order, at most once per term and once more at
+// the end.
 PROCTOR_CHECK(TensorCore, ProductIsWithinErrorBound, "K32", kTensor, kGate) {
   need(!suite::on_simgpu(), "not_on_simulator:tensor_cores");
   const auto context = leased();
@@ -116,13 +117,15 @@ PROCTOR_CHECK(TensorCore, ProductIsWithinErrorBound, "K32", kTensor, kGate) {
   const Module module = Module::load(context, "tensor");
   queue.launch(Kernel(module, "tensor_product"), groups_of(1, 32), arguments(left, right, out));
   queue.synchronize();
-  // Tensor cores cut where they align terms, which costs at most a unit each: twice a rounding.
+  // Tensor cores truncate when they align terms. This costs at most one unit per term, twice the error of
+  // rounding.
   const std::string problem =
       kernels::first_over_bound(expected, read_as<float>(queue, context, out), 2 * (kSide + 1));
   suite::expect_same("element over its bound on " + describe(context.device()), "", problem);
 }
 
-// What PTX says of atomic additions of floats: those in shared memory keep denormal numbers, those in global memory need not.
+// Checks of atomic additions of floats. By PTX, those in shared memory keep denormal numbers, and those in global
+// memory need not.
 
 PROCTOR_CHECK(Atomic, SharedMemoryDenormalSumsAreKept, "K34",
               "PTX ISA, atom: atom.add.f32 on shared memory supports subnormal inputs and results",

@@ -1,5 +1,5 @@
-// When things happen: events, queues, waits, time. What must not have happened yet is asserted while a latched
-// kernel holds it back, never by waiting for some time.
+// Checks of order: events, queues, waits and time stamps. To prove that something has not happened yet, a check
+// holds it back with a latched kernel. No check relies on a delay.
 #include <algorithm>
 #include <chrono>
 
@@ -79,7 +79,7 @@ PROCTOR_CHECK(Queue, QueueWaitsForOtherQueueEvent, "S1.7", kQueues, kGate, {"ord
   latch.hold(first, {.wait = {}, .signal = &opened});
   counter.add_one(second, {.wait = {&opened}, .signal = &counted});
   expect_status(kNotReady, counted.try_synchronize(milliseconds(20)));
-  latch.open();  // before the count is read: queues may share an engine, and then a copy waits as well
+  latch.open();  // Before the count is read: queues may share an engine, and then a copy waits as well.
   second.synchronize();
   first.synchronize();
   suite::expect_same("count afterwards", "1", std::to_string(counter.value()));
@@ -87,7 +87,7 @@ PROCTOR_CHECK(Queue, QueueWaitsForOtherQueueEvent, "S1.7", kQueues, kGate, {"ord
 
 namespace {
 
-// A command of each kind that waits for `count` events, of which number `held` comes last.
+// A command of each kind that waits for `count` events. The event with number `held` is signalled last.
 void expect_waits(const Context& context, Latch& latch, std::size_t count, std::size_t held,
                   Queue::Mode mode) {
   const std::string what =
@@ -96,7 +96,7 @@ void expect_waits(const Context& context, Latch& latch, std::size_t count, std::
   const Buffer words = host_memory(context, 64);
   words.as<std::uint32_t>()[0] = 0;
   Queue ready(context), latched(context), waiting(context, mode);
-  // From a device: the host would wait for a copy within its own memory.
+  // The copy reads from a device, because the host would wait for a copy within its own memory.
   const Buffer one = device_copy(ready, context, std::vector<std::uint32_t>{1});
   std::vector<Event> events;
   Sync sync;
@@ -106,7 +106,7 @@ void expect_waits(const Context& context, Latch& latch, std::size_t count, std::
   for (std::size_t i = 0; i < count; ++i) {
     if (i != held) ready.record(events[i]);
   }
-  ready.synchronize();  // before the latch: nothing promises that queues run beside each other
+  ready.synchronize();  // Before the latch, because no document guarantees that queues run concurrently.
   latch.hold(latched);
   latched.record(events[held]);
   switch ((count + held) % 3) {
@@ -174,12 +174,12 @@ PROCTOR_CHECK(Queue, TwoQueuesRunConcurrently, "K38", kQueues, kWarn, {"order.ne
   step("given a queue that a latch holds, and work in a second one");
   latch.hold(held);
   counter.add_one(free, {.wait = {}, .signal = &counted});
-  const Status beside = counted.try_synchronize(kPatience);
+  const Status concurrent = counted.try_synchronize(kPatience);
   latch.open();
   held.synchronize();
   free.synchronize();
   expect_status(kSuccess, counted.query());
-  need_side_by_side(beside);
+  need_side_by_side(concurrent);
 }
 
 PROCTOR_CHECK(Queue, KernelsRunInOrder, "K38", kQueues, kGate,
@@ -235,7 +235,7 @@ PROCTOR_CHECK(Timestamp, LaterKernelEndsLater, "K41", kTimes, kGate,
   }
 }
 
-// No specification says so, but who asks which of two came first goes by it.
+// No specification requires it, but programs compare the times of two events this way.
 PROCTOR_CHECK(Timestamp, ReversedElapsedTimeIsNegative, "K41", kTimes, kWarn,
               {"state.clock_backwards", "state.timestamp_zero"}) {
   const auto context = leased();
@@ -256,7 +256,7 @@ PROCTOR_CHECK(Timestamp, DurationMatchesHostClock, "K41", kTimes, kGate,
   Queue queue(context);
   Latch latch(context);
   const Event started(context), done(context);
-  const auto before = Clock::now();  // this thread may be held up, on a busy machine, while the device works
+  const auto before = Clock::now();  // On a busy machine, this thread may be delayed while the device works.
   queue.record(started);
   latch.hold(queue, {.wait = {}, .signal = &done});
   step("given a kernel that the host holds for 30 ms");
@@ -269,7 +269,8 @@ PROCTOR_CHECK(Timestamp, DurationMatchesHostClock, "K41", kTimes, kGate,
   const double host = std::chrono::duration<double, std::nano>(Clock::now() - before).count();
   const double device = elapsed_ns(started, done);
   suite::measure("kernels.timer_ratio", device / host, "1");
-  // The device sees at least the time that the latch was shut, and cannot see much more than the host did around it.
+  // The device must measure at least the time for which the latch was closed, and not much more than the host
+  // measured around it.
   expect_true(device >= 25e6 && device <= 4 * host + 100e6,
               "the device measured at least 30 ms and about the time of the host, got " +
                   std::to_string(device / 1e6) + " ms of " + std::to_string(host / 1e6));

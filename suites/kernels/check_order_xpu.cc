@@ -1,4 +1,4 @@
-// Events that the host signals and resets, waits with a limit, immediate lists.
+// Checks of Level Zero events that the host signals and resets, of waits with a timeout, and of immediate lists.
 #include <algorithm>
 #include <chrono>
 
@@ -156,14 +156,14 @@ PROCTOR_CHECK(Timestamp, ContextDurationIsWithinGlobalDuration, "K41",
       return static_cast<std::int64_t>((pair.kernelEnd - pair.kernelStart) << unused) >> unused;
     };
     const std::int64_t whole = ticks(times.global), active = ticks(times.context);
-    // The time of the context stands still while others use the device.
+    // The clock of the context stops while others use the device.
     expect_true(whole >= 0 && active >= 0 && active <= whole + whole / 10 + 100,
                 "kernel " + std::to_string(i) + " took " + std::to_string(whole) +
                     " ticks, of which its context counts " + std::to_string(active));
   }
 }
 
-// Events that two processes share. Level Zero only.
+// Checks of Level Zero events that two processes share.
 
 namespace {
 
@@ -174,7 +174,7 @@ using suite::step;
 
 constexpr const char* kIpc = "Level Zero specification, zeEventPoolGetIpcHandle";
 
-// A pool with events, made here or opened from a token.
+// An event pool with events, created here or opened from a token.
 class SharedEvents {
  public:
   SharedEvents(const Context& context, std::uint32_t count) : opened_(false) {
@@ -210,7 +210,7 @@ class SharedEvents {
   Status try_synchronize(Nanoseconds timeout) const {
     return ZE_CALL(zeEventHostSynchronize, events_[0], in_ze(timeout));
   }
-  // "010": the second one is signalled.
+  // The states of all events. Example: "010": the second event is signalled.
   std::string states() const {
     std::string states;
     for (std::size_t i = 0; i < events_.size(); ++i) states += query(i).ok() ? '1' : '0';
@@ -236,7 +236,7 @@ class SharedEvents {
 
 std::int64_t mappings() { return std::ranges::count(read_file_or_empty("/proc/self/maps"), '\n'); }
 
-// Opens TOKEN and signals its event when it is told to.
+// Opens TOKEN, and signals its event after an order.
 PROCTOR_HELPER(signal_event) {
   const auto context = leased();
   const SharedEvents event(context, words.at(0), 1);
@@ -247,7 +247,8 @@ PROCTOR_HELPER(signal_event) {
   suite::wait_for_input();
 }
 
-// Opens TOKEN again and again, signals the third of its events the last time, and tells what it saw and what is left.
+// Opens and closes TOKEN repeatedly. Signals the third event at the last time. Sends the states at the first and
+// the last time, and the number of mappings that were not released.
 PROCTOR_HELPER(open_events_again) {
   const auto context = leased();
   constexpr int kTimes = 20;

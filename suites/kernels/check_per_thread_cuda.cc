@@ -1,5 +1,5 @@
-// What programs compiled with -default-stream per-thread call: functions of other names, whose stream 0 is the calling
-// thread's own.
+// Checks of the functions that programs compiled with -default-stream per-thread call. These functions have other
+// names, and their stream 0 is the default stream of the calling thread.
 #include <algorithm>
 
 #include "suites/accel/check_fixture.h"
@@ -7,7 +7,7 @@
 #include "suites/accel/cuda/stream_latch.h"
 #include "suites/main/check.h"
 
-// The header's macro would rename what all other checks call.
+// The functions are declared here, because the macro of the header would rename the calls of all other checks.
 extern "C" {
 decltype(cudaEventRecord) cudaEventRecord_ptsz;
 decltype(cudaEventRecordWithFlags) cudaEventRecordWithFlags_ptsz;
@@ -55,8 +55,8 @@ constexpr const char* kOwnStream =
     "CUDA Runtime API, API synchronization behavior: the per-thread default stream";
 constexpr std::size_t kApartBytes = 4096;
 
-// A blocking stream that is held: what is submitted to the legacy default stream waits for it, and what is submitted to that of
-// the thread does not.
+// A blocking stream that is held. Work in the legacy default stream waits for it, and work in the default stream
+// of the thread does not.
 class HeldBlockingStream {
  public:
   explicit HeldBlockingStream(const Context& context) : latch_(context) {
@@ -95,7 +95,7 @@ cudaMemcpy3DParms box(std::byte* to, std::byte* from) {
   return what;
 }
 
-// What each call leaves, computed here.
+// The expected memory after each call, computed on the host.
 using Bytes = std::vector<std::byte>;
 void copy_rows(Bytes& to, const Bytes& from) {
   for (std::size_t y = 0; y < 5; ++y) std::copy_n(&from[7 + y * 80], 70, &to[100 + y * 96]);
@@ -181,8 +181,9 @@ constexpr Transfer kTransfers[] = {
 
 }  // namespace
 
-// Work of two streams may run at once, and no document promises that it does. So three of these warn.
-PROCTOR_CHECK(PerThreadStream, TransfersRunBesideBlockingStream, "K38", kOwnStream, suite::kWarn,
+// No document guarantees that the work of two streams runs concurrently. Three of these checks are therefore
+// warnings.
+PROCTOR_CHECK(PerThreadStream, TransfersBypassBusyBlockingStream, "K38", kOwnStream, suite::kWarn,
               {"copy.skip", "copy.skip_fill"}) {
   const auto context = leased();
   Queue queue(context);
@@ -223,7 +224,7 @@ PROCTOR_CHECK(PerThreadStream, SynchronousCopyWaitsForKernel, "S1.4", kOwnStream
 
 namespace {
 
-// reverse_local() turns round the words of each block in shared memory of as many bytes as it gets.
+// The kernel reverse_local() reverses the words of each block in shared memory of the same size.
 struct Reversal {
   explicit Reversal(const Context& its_context)
       : context(its_context),
@@ -252,7 +253,7 @@ struct Reversal {
 
 }  // namespace
 
-PROCTOR_CHECK(PerThreadStream, LaunchesRunBesideBlockingStream, "K16", kOwnStream, suite::kWarn,
+PROCTOR_CHECK(PerThreadStream, LaunchesBypassBusyBlockingStream, "K16", kOwnStream, suite::kWarn,
               {"kernel.skip:kernel=reverse_local", "kernel.wrong_argument:arg=1"}) {
   const auto context = leased();
   Reversal reversal(context);
@@ -304,7 +305,7 @@ PROCTOR_CHECK(PerThreadStream, LaunchesRunBesideBlockingStream, "K16", kOwnStrea
   CUDA_CALL(cudaGraphDestroy, graph).or_throw();
 }
 
-PROCTOR_CHECK(PerThreadStream, PoolAllocationsRunBesideBlockingStream, "K38", kOwnStream, suite::kWarn,
+PROCTOR_CHECK(PerThreadStream, PoolAllocationsBypassBusyBlockingStream, "K38", kOwnStream, suite::kWarn,
               {"copy.skip_fill", "memory.corrupt_copy:at=17"}) {
   const auto context = leased();
   need(context.device().record()->native.memoryPoolsSupported != 0, "unsupported:memory_pools");
@@ -333,7 +334,7 @@ PROCTOR_CHECK(PerThreadStream, PoolAllocationsRunBesideBlockingStream, "K38", kO
 
 namespace {
 
-// How often the host was called, and the stream that a callback was told.
+// The number of calls of host functions and callbacks, and the stream that was passed to a callback.
 struct Called {
   int functions = 0, callbacks = 0;
   cudaStream_t stream = nullptr;

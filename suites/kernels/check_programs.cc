@@ -1,4 +1,5 @@
-// Whole programs: a device comes to the same numbers as the host, however the compiler was told to optimize them.
+// Checks of whole programs. A device must compute the same numbers as the host, with every optimization of the
+// compiler.
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -19,7 +20,7 @@ constexpr const char* kProgramArguments = by_vendor("Level Zero specification, z
 constexpr const char* kLocalVariables =
     by_vendor("OpenCL C specification, __local address space", "CUDA Programming Guide, Shared Memory");
 
-// The host's own run of the programs, which convert numbers without saying so, as C does.
+// The programs as functions of the host. They use implicit conversions, as C does.
 namespace host_side {
 using uchar = std::uint8_t;
 using ushort = std::uint16_t;
@@ -36,7 +37,7 @@ using ulong = std::uint64_t;
 
 const std::vector<std::string> kProgramModules = by_vendor<Texts>({"programs", "programs_O0"}, {"programs"});
 
-// Some of the items have small numbers, and some the same number several times.
+// Inputs of the programs. Some items have small numbers, and some have equal numbers.
 std::vector<std::uint64_t> program_inputs(std::size_t items) {
   std::vector<std::uint64_t> inputs;
   const auto words = noise_words(2 * items * kInputs, 3);
@@ -47,7 +48,7 @@ std::vector<std::uint64_t> program_inputs(std::size_t items) {
   return inputs;
 }
 
-// Runs a kernel of programs.cl and compares what it wrote, also behind the last result.
+// Runs a kernel of programs.cl and compares its results, and the memory past the last result.
 void expect_program(Queue& queue, const Module& module, const Context& context, const std::string& what,
                     const Launch& launch, const Arguments& behind,
                     const std::vector<std::uint64_t>& expected) {
@@ -140,7 +141,7 @@ PROCTOR_CHECK(Program, StructureArgumentsArriveUnchanged, "K16", kProgramArgumen
   }
 }
 
-PROCTOR_CHECK(Program, LocalVariablesDoNotOverlap, "K14", kLocalVariables, kGate,
+PROCTOR_CHECK(Program, LocalMemoryVariablesDoNotOverlap, "K14", kLocalVariables, kGate,
               {"kernel.wrong_result:kernel=locals_backward,at=3"}) {
   constexpr std::uint32_t kItems = 13, kGroups = 3, kSeed = 100;
   const auto context = leased();
@@ -205,7 +206,7 @@ PROCTOR_CHECK(Program, BufferEndsAreReachable, "K71", kLanguage, kGate,
   }
 }
 
-// Where a program goes, and what it finds when it comes back: switches over numbers of every width, calls, and long loops.
+// Checks of control flow: switches over numbers of every width, calls, and long loops.
 
 namespace {
 
@@ -221,7 +222,7 @@ struct Labels {
   T first, second, third, fourth;
 };
 
-// The kernels of one module, of the form name(in, out, n) and name(in, out, more, n).
+// The kernels of one module, of the forms name(in, out, n) and name(in, out, more, n).
 class Control {
  public:
   explicit Control(const Context& context)
@@ -239,7 +240,7 @@ class Control {
     expect_words(kernel, expected, read_as<std::uint32_t>(queue_, context_, to), context_.device());
   }
 
-  // Each label, what lies beside it, and what is it but for one bit.
+  // Tests each label, its neighbours, and numbers that differ from it in one bit.
   template <typename T>
   void expect_switch(const std::string& name, const Labels<T>& labels) {
     std::vector<T> in;
@@ -271,7 +272,7 @@ class Control {
   Module module_;
 };
 
-// As in control.cl.
+// The functions of control.cl, on the host.
 std::uint32_t shuffled(std::uint32_t first, std::uint32_t by) {
   std::uint32_t own[8] = {};
   for (std::uint32_t k = 0; k < 8; ++k) own[k * by % 8] = first + k * k;

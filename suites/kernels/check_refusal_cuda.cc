@@ -1,4 +1,4 @@
-// What calls of the CUDA Runtime answer to bad launches, libraries, streams and events.
+// Checks of the error codes of the CUDA Runtime for bad launches, libraries, streams and events.
 #include "suites/accel/cuda/refusal.h"
 #include "suites/main/check.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 void ignore_stream(cudaStream_t, cudaError_t, void*) {}
 
-// A launch of fill() that writes four words, but for what is said.
+// The shape of a launch of fill() that writes four words. A row changes one member.
 struct Shape {
   dim3 grid{1, 1, 1};
   dim3 block{4, 1, 1};
@@ -27,7 +27,7 @@ Status launch(Victim& v, const Shape& shape, const void* function, bool cooperat
 }
 Status launch(Victim& v, const Shape& shape) { return launch(v, shape, native(v.kernel)); }
 
-// A graph of nothing, and one that can be launched.
+// An empty graph, and its executable instance.
 struct EmptyGraph {
   explicit EmptyGraph(Victim& v) {
     CUDA_CALL(cudaStreamBeginCapture, v.stream, cudaStreamCaptureModeThreadLocal).or_throw();
@@ -53,7 +53,7 @@ Status create_event(unsigned flags) {
   return CUDA_CALL(cudaEventCreateWithFlags, &event, flags);
 }
 
-// Two events, recorded or not, with or without times.
+// Two events. `flags` select whether they record times.
 struct Events {
   explicit Events(unsigned flags = cudaEventDefault) {
     CUDA_CALL(cudaEventCreateWithFlags, &first, flags).or_throw();
@@ -83,9 +83,9 @@ Status get_kernel(Victim& v, const char* name) {
   return CUDA_CALL(cudaLibraryGetKernel, &kernel, native(v.module), name);
 }
 
-// Codes: what the CUDA Runtime API lists under each function; which of them an argument gets is what
-// ROCm/hip-tests asserts where it is compiled for NVIDIA, or what an H100 with the driver 580.159.04 answers. A row
-// is one call; its other arguments are good.
+// Bad calls and their codes. The CUDA Runtime API lists the codes of each function. The code of an argument is
+// that of ROCm/hip-tests compiled for NVIDIA, or that of an H100 with the driver 580.159.04. Each row is one call
+// with one bad argument.
 constexpr BadCall kBadCalls[] = {
     {"cudaLaunchKernel", "the function is null", cudaErrorInvalidDeviceFunction,
      [](Victim& v) { return launch(v, {}, nullptr); }},

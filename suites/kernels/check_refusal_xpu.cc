@@ -1,5 +1,5 @@
-// What calls about modules, kernels, queues and events answer to bad arguments, under
-// the loader's validation layer.
+// Checks of the error codes of Level Zero for bad arguments of calls about modules, kernels, queues and events,
+// under the loader's validation layer.
 #include "suites/accel/xpu/refusal.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
@@ -64,7 +64,8 @@ Status create_event(Victim& victim, std::uint32_t signal) {
   return ZE_CALL(zeEventCreate, victim.event.impl().pool, &description, &made);
 }
 
-// Codes: what the specification lists under each function. A row is one call; its other arguments are good.
+// Bad calls and their codes, which the specification lists under each function. Each row is one call with one bad
+// argument.
 constexpr BadCall kBadCalls[] = {
     {"zeModuleCreate", "the description is null", kNullPointer,
      [](Victim& v) {

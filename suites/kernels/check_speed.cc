@@ -1,5 +1,5 @@
-// How fast kernels are, and how near they come to the device's own ceiling, a copy within its memory. A
-// measurement, not a verdict; what is judged is that every timed launch computed what it should.
+// Checks that measure the rates of kernels, also as a part of the device's own ceiling, a copy within its memory.
+// The rates are measures in the report. The checks fail only if a timed launch computed a wrong result.
 #include <algorithm>
 #include <cmath>
 
@@ -16,9 +16,9 @@ using suite::step;
 constexpr const char* kMethod = "NVIDIA nvbandwidth: warm-up, median, every sample verified";
 constexpr std::uint32_t kTile = 16;
 constexpr std::uint32_t kGroup = 256;
-constexpr std::byte kOld{0xff};  // as floats these are NaN
+constexpr std::byte kOld{0xff};  // NaN as a float
 
-// Words as numbers whose products and sums are exact.
+// Converts words to small integers, whose products and sums are exact in float.
 std::vector<float> small_numbers(std::span<const std::uint32_t> words) {
   std::vector<float> numbers;
   numbers.reserve(words.size());
@@ -32,9 +32,9 @@ std::vector<std::uint32_t> bits(const std::vector<float>& values) {
   return words;
 }
 
-using Vector = std::vector<std::uint64_t>;  // of integers, modulo 2^64
+using Vector = std::vector<std::uint64_t>;  // integers modulo 2^64
 
-// Which a product of small integers is in every element; NaN is not.
+// True for every element of a product of small integers, and false for NaN.
 bool is_integer(float value) { return std::fabs(value) < 0x1p24f && value == std::trunc(value); }
 
 // The product of a square matrix of integers and a vector.
@@ -52,7 +52,7 @@ Vector random_vector(std::size_t n) {
   return {words.begin(), words.end()};
 }
 
-// Nanoseconds of one launch that writes `out`, which held something else before.
+// The duration of one launch in nanoseconds. `out` is filled with other bytes before.
 double time_launch(Queue& queue, const Context& context, const Kernel& kernel, const Launch& launch,
                    const Arguments& arguments, const Buffer& out) {
   queue.fill(out.data(), {&kOld, 1}, out.bytes());
@@ -91,12 +91,12 @@ PROCTOR_CHECK(Speed, TimedSaxpyResultIsExact, "M46", kMethod, kGate,
     expect_repeated("3 x + y", queue, context, bits(expected), out);
     return time;
   });
-  tell("kernels.saxpy", speed, "GB/s");
-  tell_share("kernels.saxpy", 1, speed, ceiling);
+  report_value("kernels.saxpy", speed, "GB/s");
+  report_share("kernels.saxpy", 1, speed, ceiling);
 }
 
-// A product is judged as Freivalds does: times a vector it must be what both factors are, one after the
-// other. All numbers are small integers, so nothing is rounded.
+// The product is verified by the method of Freivalds: multiplied with a vector, it must be equal to both factors
+// multiplied with the vector one after the other. All numbers are small integers, so nothing is rounded.
 PROCTOR_CHECK(Speed, TimedMatmulResultIsExact, "M46",
               "Freivalds, Probabilistic machines can use less running time (1977)", kGate,
               .faults = {"kernel.wrong_result:arg=2,at=7,xor=0x40,after=2", "kernel.drop_barrier"},
@@ -129,10 +129,10 @@ PROCTOR_CHECK(Speed, TimedMatmulResultIsExact, "M46",
     if (exact) expect_longs("the product times a vector", expected, times(product, vector), context.device());
     return time;
   });
-  tell("kernels.matmul", speed, "GFLOP/s");
-  // What the kernel loads, a tile of both factors for each tile of each sum, and stores.
+  report_value("kernels.matmul", speed, "GFLOP/s");
+  // The bytes that the kernel loads and stores. It loads a tile of both factors for each tile of each sum.
   const double moved = 2.0 * sizeof(float) * n * n * tiles + static_cast<double>(bytes);
-  tell_share("kernels.matmul", moved / operations, speed, ceiling);
+  report_share("kernels.matmul", moved / operations, speed, ceiling);
 }
 
 }  // namespace proctor::accel

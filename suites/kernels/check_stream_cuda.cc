@@ -1,4 +1,4 @@
-// Streams as CUDA orders them: the default stream, priorities, waits of the host, functions of the host.
+// Checks of CUDA streams: the default stream, priorities, waits of the host, and host functions.
 #include <algorithm>
 #include <set>
 #include <thread>
@@ -22,7 +22,7 @@ constexpr const char* kWaits = "CUDA Runtime API, API synchronization behavior";
 constexpr const char* kHostFunction = "CUDA Runtime API, cudaLaunchHostFunc";
 constexpr const char* kPriority = "CUDA Runtime API, cudaStreamCreateWithPriority";
 
-// A stream of any flags, which may be the default stream.
+// A stream with any flags, or a default stream.
 class Stream {
  public:
   static Stream legacy() { return given(cudaStreamLegacy); }
@@ -96,7 +96,7 @@ PROCTOR_CHECK(DefaultStream, BlockingStreamsWaitForDefaultStream, "K38", kDefaul
   expect_same("count", "1", std::to_string(counter.value()));
 }
 
-// Kernels of two streams may run at once, and no document promises that they do.
+// No document guarantees that kernels of two streams run concurrently.
 PROCTOR_CHECK(DefaultStream, NonBlockingStreamsDoNotWait, "K38", kDefault, suite::kWarn,
               {"order.never_report_ready:api=cudaStreamQuery"}) {
   const auto context = leased();
@@ -123,7 +123,7 @@ PROCTOR_CHECK(DefaultStream, PerThreadStreamRunsEveryLaunch, "K38", kDefault, kG
     CUDA_CALL(cudaStreamSynchronize, cudaStreamPerThread).or_throw();
   };
   std::string problem;
-  for (int thread = 0; thread < 2; ++thread) {  // one after the other: the counter is no atomic
+  for (int thread = 0; thread < 2; ++thread) {  // One after the other, because the counter is not atomic.
     std::jthread([&] {
       try {
         work();
@@ -140,7 +140,7 @@ PROCTOR_CHECK(DefaultStream, PerThreadStreamRunsEveryLaunch, "K38", kDefault, kG
 
 namespace {
 
-// Every kind of stream that a thread can wait for.
+// Every kind of stream for which a thread can wait.
 const std::vector<std::string> kStreams = {"blocking", "non_blocking", "priority",
                                            "legacy",   "null",         "per_thread"};
 
@@ -253,7 +253,7 @@ PROCTOR_CHECK(Stream, WorkSurvivesStreamDestruction, "K38", "CUDA Runtime API, c
   expect_same("count", "3", std::to_string(counter.value()));
 }
 
-// ---- what is told of a stream ----
+// ---- reported properties of a stream ----
 
 namespace {
 
@@ -349,7 +349,7 @@ PROCTOR_CHECK(Stream, IdIsUniqueAndDeviceMatches, "K38",
   expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaStreamGetId, first.handle(), nowhere));
 }
 
-PROCTOR_CHECK(Stream, OnlyWholeManagedMemoryAttaches, "M37", "CUDA Runtime API, cudaStreamAttachMemAsync",
+PROCTOR_CHECK(Stream, OnlyWholeManagedAllocationAttaches, "M37", "CUDA Runtime API, cudaStreamAttachMemAsync",
               kGate, {"error.swallowed:api=cudaStreamAttachMemAsync"}) {
   const auto context = leased();
   const Queue queue(context);
@@ -371,7 +371,7 @@ PROCTOR_CHECK(Stream, OnlyWholeManagedMemoryAttaches, "M37", "CUDA Runtime API, 
   expect_bytes("bytes of the memory", sent, {managed.data(), managed.bytes()}, context.device());
 }
 
-// ---- priorities, functions of the host ----
+// ---- priorities and host functions ----
 
 PROCTOR_CHECK(Stream, PriorityIsClampedToRange, "K38", kPriority, kGate, {"order.priority_lost"}) {
   const auto context = leased();
@@ -393,7 +393,7 @@ PROCTOR_CHECK(Stream, PriorityIsClampedToRange, "K38", kPriority, kGate, {"order
 
 namespace {
 
-// What a function of the host sees when its turn comes.
+// The word that a host function reads when it runs.
 struct Witness {
   const std::uint32_t* word;
   std::uint32_t seen = 0xdead;
@@ -444,7 +444,7 @@ PROCTOR_CHECK(HostFunction, CallbackRunsAfterKernel, "K44", "CUDA Runtime API, c
 
 // ---- other devices ----
 
-PROCTOR_CHECK(Stream, OtherDeviceStreamIsRejected, "K20",
+PROCTOR_CHECK(Stream, OtherDeviceStreamLaunchIsRejected, "K20",
               "ROCm/hip-tests, which run on NVIDIA; cudaErrorInvalidResourceHandle", kGate,
               .faults = {"error.wrong_code", "error.swallowed"}, .devices = 2) {
   const auto devices = leased_devices(2);

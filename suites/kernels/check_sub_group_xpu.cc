@@ -1,4 +1,5 @@
-// Sub-groups of the size that a kernel requires, and what sub-groups and groups have in OpenCL alone.
+// Checks of sub-groups with a size that the kernel requires, and of functions of sub-groups and groups that only
+// OpenCL has.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,7 +63,7 @@ PROCTOR_CHECK(SubGroup, ElectionsAndMasksAreCorrect, "K37", kNonUniform, kGate,
       const std::uint32_t self = 1u << place.lane, below = self - 1;
       const auto there = static_cast<std::uint32_t>((std::uint64_t{1} << place.size) - 1);
       const std::uint32_t what_it_says = got[k * sub_groups.items() + i];
-      // Of lanes that are not there nothing is asked.
+      // Bits of lanes that do not exist are not compared.
       const auto mask = [&](std::uint32_t bits) { return (bits & there) | (what_it_says & ~there); };
       const std::uint32_t number_of_sub_groups = (group + sub_groups.lanes() - 1) / sub_groups.lanes();
       switch (k) {
@@ -89,7 +90,7 @@ PROCTOR_CHECK(SubGroup, ElectionsAndMasksAreCorrect, "K37", kNonUniform, kGate,
   });
 }
 
-PROCTOR_CHECK(SubGroup, ExtendedFunctionsReadEveryLane, "K37", kNonUniform, kGate,
+PROCTOR_CHECK(SubGroup, ExtensionFunctionsReadEveryLane, "K37", kNonUniform, kGate,
               {"kernel.swap_shuffled_lanes:kernel=lane_by_lane",
                "kernel.omit_last_lane:kernel=lane_by_lane"}) {
   for_each_size(leased(), "collectives_", [](SubGroups& sub_groups) {
@@ -98,7 +99,8 @@ PROCTOR_CHECK(SubGroup, ExtendedFunctionsReadEveryLane, "K37", kNonUniform, kGat
     sub_groups.expect("lane_by_lane", got, [&](std::uint32_t k, std::uint32_t i) -> std::uint32_t {
       const Place place = sub_groups.place(i);
       const std::uint32_t odd = k / 8;
-      const auto of_lane = [&](std::uint32_t lane) {  // what one has that is not there is not looked at
+      // The value of a lane that does not exist is not compared.
+      const auto of_lane = [&](std::uint32_t lane) {
         return lane < place.size ? in[place.first + lane] : got[k * sub_groups.items() + i];
       };
       switch (k % 8) {
@@ -147,7 +149,7 @@ PROCTOR_CHECK(SubGroup, InactiveLanesAreExcluded, "K37", kNonUniform, kGate,
     const auto got = sub_groups.run<std::uint32_t>("some_lanes", 9, in);
     sub_groups.expect("some_lanes", got, [&](std::uint32_t k, std::uint32_t i) -> std::uint32_t {
       const Place place = sub_groups.place(i);
-      if (place.lane % 5 == 4) return 0;  // it has left
+      if (place.lane % 5 == 4) return 0;  // This lane has left the kernel.
       const bool sums = place.lane % 3 == 1;
       std::uint32_t all = 0, before = 0, lanes = 0, first = ~0u;
       bool zeros = false, twos = false;
@@ -188,7 +190,7 @@ PROCTOR_CHECK(SubGroup, InactiveLanesAreExcluded, "K37", kNonUniform, kGate,
 
 namespace {
 
-// Halves are 16 bits of the host's.
+// A half, as 16 bits on the host.
 using HalfWord = std::uint16_t;
 template <typename Combine>
 HalfWord of_halves(HalfWord a, HalfWord b, Combine combine) {

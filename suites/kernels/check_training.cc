@@ -1,5 +1,6 @@
-// A training step of a small transformer: embedding, attention, perceptron, loss, the way back, and an update with
-// momentum. A device comes to the same bits each time, and to what the host computes in double precision.
+// Checks of training a small transformer: embedding, attention, perceptron, loss, backward pass, and an update
+// with momentum. A device must compute the same bits in each run, and the results of the host in double precision
+// within a tolerance.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace {
 using suite::kGate;
 using suite::step;
 
-// The host's own run of the operations, which convert numbers without saying so, as C does.
+// The operations as functions of the host. They use implicit conversions, as C does.
 namespace host_training {
 using uint = std::uint32_t;
 using real = double;
@@ -54,11 +55,11 @@ constexpr ModelShape kLargeModel = {64, 128, 4, 512, 128};
 constexpr const char* kRepeatable =
     "Hochschild et al., Cores that don't count (HotOS 2021); Higham, Accuracy and Stability of Numerical "
     "Algorithms, lemma 3.1";
-constexpr double kTolerance = 1e-3;     // of a loss, for some thousand roundings in a row
-constexpr std::uint32_t kSlowness = 8;  // weights move by the momentum divided by this
+constexpr double kTolerance = 1e-3;     // tolerance of a loss, for about a thousand successive roundings
+constexpr std::uint32_t kSlowness = 8;  // weights change by the momentum divided by this number
 
 // clang-format off
-// The tensors of a step. Gradients and momenta of the weights are in the order of the weights.
+// The tensors of a step. Gradients and momenta are in the order of their weights.
 enum Tensor : std::size_t {
   kTokens, kTargets,
   kTable, kPlaces, kToQueries, kToKeys, kToValues, kToMixed, kUp, kDown, kToTokens,
@@ -74,7 +75,7 @@ enum Tensor : std::size_t {
 // clang-format on
 constexpr std::size_t kWeights = kTableGradient - kTable;
 
-// out = operation(a, b, c), for each of `items`.
+// One call: out = operation(a, b, c), for each of `items`.
 struct Call {
   const char* operation;
   Tensor a, b, c, out;
@@ -127,7 +128,8 @@ std::size_t elements(const ModelShape& s, Tensor tensor) {
   }
 }
 
-// What a training starts with: weights by the seed, and each token is followed by another one that follows from it.
+// The initial values of a tensor. The seed selects the weights. The target of each token is a function of the
+// token.
 std::vector<float> given(const ModelShape& s, Tensor tensor) {
   const std::size_t count = elements(s, tensor);
   std::vector<float> values(count);
@@ -144,7 +146,7 @@ std::vector<float> given(const ModelShape& s, Tensor tensor) {
   return values;
 }
 
-// The calls of one step.
+// The calls of one training step, in their order.
 class StepPlan {
  public:
   explicit StepPlan(const ModelShape& shape) : s_(shape) {
@@ -214,7 +216,8 @@ class StepPlan {
     through(kValuesGradient, kToValues, kToValuesGradient, kPlacesGradient);
     add({"train_embed_back", kPlacesGradient, kTokens, kTokens, kTableGradient, d, t, 0, tokens * d});
   }
-  // The gradient of a product of the input with `weight`, and what it adds to that of the input.
+  // Adds the calls for a product of the input with `weight`: its gradient, and its part of the gradient of the
+  // input.
   void through(Tensor gradient, Tensor weight, Tensor weight_gradient, Tensor so_far) {
     const auto [t, d, heads, hidden, tokens] = s_;
     product(kInput, gradient, weight_gradient, d, t, d, kFirstTurned);
@@ -236,9 +239,9 @@ class StepPlan {
 };
 
 struct Trained {
-  std::vector<double> losses;          // the mean of each step
-  std::vector<std::uint32_t> weights;  // all of them, as bits; only of a device
-  std::vector<double> milliseconds;    // of each step; only of a device
+  std::vector<double> losses;          // the mean loss of each step
+  std::vector<std::uint32_t> weights;  // all weights, as bits; only of a device
+  std::vector<double> milliseconds;    // the duration of each step; only of a device
 };
 
 double mean_of(const auto& values) {
@@ -315,7 +318,7 @@ class DeviceTraining {
   std::vector<Buffer> tensors_;
 };
 
-// A loss that is no number is near none.
+// A NaN is never within the tolerance.
 void expect_losses(const std::vector<double>& expected, const std::vector<double>& got,
                    const Device& device) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -330,7 +333,7 @@ void expect_losses(const std::vector<double>& expected, const std::vector<double
                      fmt::format("the loss falls, from {:.6g} to {:.6g}", got.front(), got.back()));
 }
 
-void tell_time(std::vector<double> milliseconds) {
+void report_time(std::vector<double> milliseconds) {
   std::ranges::sort(milliseconds);
   suite::measure("kernels.training_step", milliseconds[milliseconds.size() / 2], "ms",
                  static_cast<std::int64_t>(milliseconds.size()), milliseconds.back() - milliseconds.front());
@@ -355,7 +358,7 @@ PROCTOR_CHECK(Training, RepeatedStepsGiveSameBits, "K127", kRepeatable, kGate,
   suite::record("same.training", digest.hex());
   expect_words("weights of the second training, as bits", first.weights, second.weights, context.device());
   expect_losses(train_on_host(shape, steps).losses, first.losses, context.device());
-  tell_time(second.milliseconds);
+  report_time(second.milliseconds);
 }
 
 }  // namespace proctor::accel

@@ -1,4 +1,5 @@
-// Vectors, which OpenCL has and CUDA does not: their parts, and how they lie in memory. Arithmetic is in check_integers.cc.
+// Checks of vectors, which OpenCL has and CUDA lacks: their parts, and their layout in memory. Checks of
+// arithmetic are in check_integers.cc.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -17,7 +18,7 @@ constexpr const char* kVectors =
     "OpenCL C specification, vector data load and store functions; OpenCL-CTS, half";
 constexpr std::size_t kVectorCount = 24;
 
-// Runs a kernel of half_vectors.cl, of which vector i lies at `from_apart` and `to_apart` elements behind the one before.
+// Runs a kernel of half_vectors.cl. `from_apart` and `to_apart` are the distances of two vectors, in elements.
 template <typename To, typename From, typename Convert>
 void expect_vectors(const Context& context, std::size_t lanes, const std::string& name,
                     std::size_t from_apart, std::size_t to_apart, const std::vector<From>& in,
@@ -38,11 +39,11 @@ void expect_vectors(const Context& context, std::size_t lanes, const std::string
                 context.device());
 }
 
-// ---- vectors.cl: each item has 32 elements, 16 wishes, and room for 32 results of 16 elements ----
+// ---- vectors.cl: each item has 32 elements, 16 indices, and room for 32 results of 16 elements ----
 
 constexpr std::size_t kElements = 32, kWishes = 16, kRoom = 512, kVectorItems = 12;
 
-// Writes the results of one item, each 16 elements behind the one before it.
+// Writes the results of one item. The results are 16 elements apart.
 template <typename T>
 class VectorResults {
  public:
@@ -68,7 +69,7 @@ std::vector<T> chosen(const std::vector<T>& from, std::initializer_list<std::siz
   return result;
 }
 
-// Each index counts modulo the number of elements, which is a power of two.
+// Each index is taken modulo the number of elements, which is a power of two.
 template <typename T>
 std::vector<T> by_mask(const std::vector<T>& from, const std::vector<T>& mask, std::size_t lanes) {
   std::vector<T> result;
@@ -94,7 +95,7 @@ void add_shuffles(const VectorItem<T>& item, VectorResults<T>& results) {
   }
 }
 
-// By an index of either of two widths.
+// Results of accesses by an index. The kernel uses two widths of the index.
 template <typename T>
 void add_indices(const VectorItem<T>& item, VectorResults<T>& results) {
   for (const std::size_t lanes : {2, 3, 4, 8, 16}) {
@@ -134,7 +135,7 @@ void add_memories(const VectorItem<T>& item, VectorResults<T>& results) {
     for (std::size_t i = 1; i <= lanes; ++i) constants.push_back(static_cast<T>(index + i));
     results.add(constants);
   }
-  for (int kind = 0; kind < 2; ++kind) {  // private, local
+  for (int kind = 0; kind < 2; ++kind) {  // private, then local memory
     for (const std::size_t lanes : {2, 3, 4, 8, 16}) {
       std::vector<T> memory;
       for (std::size_t i = 0; i < 20; ++i) memory.push_back(item.second[i % 16]);

@@ -30,7 +30,7 @@ CoreRow integers_of(const CoreSize& size) {
   return row;
 }
 
-// One rounding for each step: std::fma() is what a fused multiply-add is.
+// Each step rounds once, because std::fma() rounds as a fused multiply-add does.
 CoreRow products_of(const CoreSize& size) {
   constexpr Word kElements = CORE_EDGE * CORE_EDGE;
   std::array<float, kElements> a{}, b{};
@@ -57,7 +57,7 @@ CoreRow products_of(const CoreSize& size) {
   return row;
 }
 
-// Each result is exact, so that the host may fuse operations too.
+// Each result is exact, so the compiler of the host may fuse operations too.
 CoreRow denormals_of(const CoreSize& size) {
   CoreRow row;
   for (Word item = 0; item < CORE_ITEMS; ++item) {
@@ -94,7 +94,7 @@ CoreRow doubles_of(const CoreSize& size) {
   return row;
 }
 
-// Calls use(first) for the first lane of each sub-group.
+// Calls use(first) with the first lane of each sub-group.
 template <typename Use>
 void for_each_sub_group(Word lanes, const Use& use) {
   for (Word first = 0; first < CORE_ITEMS; first += lanes) use(first);

@@ -1,11 +1,11 @@
-// What checks of order use for counting.
+// A counter in device memory, for checks of order.
 #pragma once
 
 #include "suites/accel/check_fixture.h"
 
 namespace proctor::accel {
 
-// A word of device memory and a kernel that adds one to it.
+// A word of device memory, and a kernel that adds one to it.
 struct Counter {
   explicit Counter(const Context& its_context)
       : context(its_context),

@@ -1,4 +1,4 @@
-// Atomic additions whose sums are denormal.
+// Atomic additions whose sums are denormal, for check_atomics.cc and check_numbers_cuda.cc.
 #pragma once
 
 #include <limits>
@@ -10,7 +10,7 @@
 
 namespace proctor::accel {
 
-// Each work-item of `kernel` adds to a number of its own: normal terms with a denormal sum, and denormal ones.
+// Each work-item of `kernel` adds to a separate number: normal terms with a denormal sum, or denormal terms.
 template <typename T>
 void expect_denormal_sums(const Context& context, const std::string& module_name, const std::string& kernel) {
   constexpr T kLeastNormal = std::numeric_limits<T>::min(), kLeast = std::numeric_limits<T>::denorm_min();

@@ -1,5 +1,5 @@
-// Kernels that compute one function for each element of their arrays, and the numbers that they are given. Halves are
-// 16 bits of the host's.
+// Runs kernels that compute one function for each element of their arrays, and makes their arguments. A half is 16
+// bits on the host.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@
 
 namespace proctor::accel {
 
-// The kernels of one module, which take arrays of `n` elements, and make `results` arrays of as many.
+// The kernels of one module. They take arrays of `n` elements, and write `results` arrays of the same length.
 class Functions {
  public:
   Functions(const Context& context, const std::string& module)
@@ -74,7 +74,7 @@ template <typename T>
 constexpr int kDigits = sizeof(T) == 2   ? kDigits16
                         : sizeof(T) == 4 ? kDigits32
                                          : kDigits64;
-// Devices may flush those of floats and halves, and then say so.
+// True if the device keeps denormal numbers of this type. A device may flush those of floats and halves.
 template <typename T>
 bool keeps_denormals(const Device& device) {
   const Properties& properties = device.properties();
@@ -85,7 +85,7 @@ constexpr int kLowestExponent = sizeof(T) == 2   ? -14
                                 : sizeof(T) == 4 ? -126
                                                  : -1022;
 
-// Zeros, what lies next to them, infinities and what is no number; of the latter also one of the sign.
+// Special values: zeros, their neighbours, infinities, and NaN with both signs.
 template <typename T>
 std::vector<T> special_numbers(bool denormals) {
   constexpr long double kInfinity = std::numeric_limits<long double>::infinity();

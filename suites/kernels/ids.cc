@@ -5,7 +5,7 @@
 namespace proctor::accel {
 namespace {
 
-// What ids.cl writes for a launch.
+// The words that ids.cl writes for a launch.
 std::vector<std::uint32_t> expected_ids(const Launch& launch) {
   std::array<std::uint32_t, 3> size{};
   for (std::size_t axis = 0; axis < 3; ++axis) size[axis] = launch.groups[axis] * launch.group[axis];

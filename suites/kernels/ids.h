@@ -1,4 +1,4 @@
-// Every work-item of a launch writes the ids that it sees.
+// The expected ids of all work-items of a launch, for checks of launches.
 #pragma once
 
 #include "suites/accel/check_fixture.h"

@@ -1,4 +1,4 @@
-// Runs kernels in SPIR-V's own language (device/*.spvasm), which compute 64-bit numbers of 64-bit numbers.
+// Runs kernels in SPIR-V assembly (device/*.spvasm), which compute 64-bit numbers from 64-bit numbers.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ inline std::uint64_t low_bits_signed(std::uint64_t value, int bits) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << (64 - bits)) >> (64 - bits));
 }
 
-// Operands whose products, sums and differences need a second part, and some that need none.
+// Operands of which some have products, sums and differences that need a second part.
 inline std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs_of_numbers() {
   return {{kLargeNumber, 0xfedcba9876543210}, {0xffffffffffffffff, 0xfffffffffffffffe}, {5, 0}};
 }
 
-// Reports a difference between `expected` and the results of a kernel for `in`, or a write behind the results.
+// Reports a difference between `expected` and the results of a kernel for `in`, or a write past the results.
 inline void expect_results(const Context& context, const Module& module, const std::string& kernel,
                            const Numbers& in, Numbers expected, const Launch& launch = groups_of(1, 1)) {
   Queue queue(context);

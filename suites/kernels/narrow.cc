@@ -9,7 +9,7 @@
 namespace proctor::kernels {
 namespace {
 
-// Constant, because checks register themselves by it before main().
+// Constant, because checks are registered with these formats before main().
 constexpr NarrowFormat kFormats[] = {
     {"f16", 5, 10, true}, {"bf16", 8, 7, true}, {"e4m3", 4, 3, false}, {"e5m2", 5, 2, true}};
 
@@ -27,7 +27,7 @@ Parts parts_of(const NarrowFormat& format, std::uint32_t bits) {
 
 std::uint32_t all_ones(int bits) { return (1u << bits) - 1; }
 
-// The size of an infinity where there is one, else of the NaN: what comes after the largest number.
+// The pattern after the largest number: an infinity, or else the NaN.
 std::uint32_t after_the_largest(const NarrowFormat& format) {
   const std::uint32_t top = all_ones(format.exponent_bits) << format.mantissa_bits;
   return format.has_infinity ? top : top | all_ones(format.mantissa_bits);
@@ -69,11 +69,11 @@ std::uint32_t bits_of(const NarrowFormat& format, double value) {
   const std::uint32_t too_large = after_the_largest(format);
   if (std::isnan(value)) return sign | all_ones(format.bits() - 1);
   if (std::isinf(value)) return sign | too_large;
-  // In units of the last place at this size; the default rounding mode of nearbyint is to nearest even.
+  // In units of the last place at this magnitude. The default rounding mode of nearbyint() is to nearest even.
   const int lowest = 1 - format.bias();
   const int exponent = value == 0 ? lowest : std::max(std::ilogb(value), lowest);
   const double steps = std::nearbyint(std::scalbn(std::fabs(value), format.mantissa_bits - exponent));
-  // The leading one counts as one of the exponent, and so does a carry into it.
+  // The leading one adds one to the exponent, and so does a carry.
   const double size = steps + std::scalbn(exponent - lowest, format.mantissa_bits);
   return sign | (size >= too_large ? too_large : static_cast<std::uint32_t>(size));
 }

@@ -1,5 +1,5 @@
-// Formats of 8 and 16 bits, computed on the host by their definitions: IEEE 754 binary16, bfloat16, and the
-// two of "OCP 8-bit Floating Point Specification (OFP8)", revision 1.0.
+// Formats of 8 and 16 bits, computed on the host by their definitions: IEEE 754 binary16, bfloat16, and the two of
+// "OCP 8-bit Floating Point Specification (OFP8)", revision 1.0.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,13 @@
 
 namespace proctor::kernels {
 
+// One format.
 struct NarrowFormat {
   std::string_view name;
   int exponent_bits;
   int mantissa_bits;
-  bool has_infinity;  // else all ones is the only NaN, and the rest of the largest exponent are numbers
+  // False: all ones is the only NaN, and other patterns with the largest exponent are numbers.
+  bool has_infinity;
 
   int bits() const { return 1 + exponent_bits + mantissa_bits; }
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }

@@ -1,3 +1,4 @@
+// Tests of the 8-bit and 16-bit formats, with constants of their specifications.
 #include "suites/kernels/narrow.h"
 
 #include <gtest/gtest.h>
@@ -29,8 +30,8 @@ TEST(Narrow, EightBitFormatsMatchOfp8Constants) {
 TEST(Narrow, Bfloat16IsUpperHalfOfFloat) {
   EXPECT_EQ(value_of(bf16(), 0x3f80), 1);
   EXPECT_EQ(value_of(bf16(), 0xc040), -3);
-  EXPECT_EQ(bits_of(bf16(), 1 + 0x1p-8), 0x3f80U);      // half way: to the even one
-  EXPECT_EQ(bits_of(bf16(), 1 + 3 * 0x1p-8), 0x3f82U);  // the same upwards
+  EXPECT_EQ(bits_of(bf16(), 1 + 0x1p-8), 0x3f80U);      // halfway: to the even pattern
+  EXPECT_EQ(bits_of(bf16(), 1 + 3 * 0x1p-8), 0x3f82U);  // halfway: to the even pattern above
 }
 
 TEST(Narrow, EveryPatternSurvivesTheRoundTrip) {
@@ -46,7 +47,7 @@ TEST(Narrow, EveryPatternSurvivesTheRoundTrip) {
 }
 
 TEST(Narrow, OverflowDoesNotSaturate) {
-  EXPECT_EQ(bits_of(e4m3(), 464), 0x7eU);  // half way to 480, which does not exist: the even one
+  EXPECT_EQ(bits_of(e4m3(), 464), 0x7eU);  // halfway to 480, which does not exist: the even pattern
   EXPECT_EQ(bits_of(e4m3(), 465), 0x7fU);
   EXPECT_EQ(bits_of(e5m2(), 61439), 0x7bU);
   EXPECT_EQ(bits_of(e5m2(), 61440), 0x7cU);

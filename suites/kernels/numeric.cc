@@ -11,8 +11,7 @@
 namespace proctor::kernels {
 namespace {
 
-// One unit in the last place at `reference` for a type with `digits` of mantissa and
-// smallest exponent `lowest`.
+// One unit in the last place at `reference`, for a type with `digits` of mantissa and smallest exponent `lowest`.
 template <typename Wide>
 Wide ulp_at(Wide reference, int digits, int lowest) {
   const int exponent = reference == 0 ? lowest : std::max(std::ilogb(reference), lowest);
@@ -57,10 +56,10 @@ std::uint16_t half_from_float(float value) {
   if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7e00);
   const double magnitude = std::fabs(static_cast<double>(value));
   if (magnitude >= 65520) return static_cast<std::uint16_t>(sign | 0x7c00);  // halfway to 2^16 rounds up
-  // In units of the last place at this size; the default rounding mode of nearbyint is to nearest even.
+  // In units of the last place at this magnitude. The default rounding mode of nearbyint() is to nearest even.
   const int exponent = magnitude == 0 ? -14 : std::max(std::ilogb(magnitude), -14);
   const auto steps = static_cast<std::uint32_t>(std::nearbyint(std::scalbn(magnitude, 10 - exponent)));
-  // A carry out of the mantissa is the right carry into the exponent.
+  // A carry out of the mantissa correctly increases the exponent.
   return static_cast<std::uint16_t>(sign | ((static_cast<std::uint32_t>(exponent + 14) << 10) + steps));
 }
 
@@ -89,7 +88,7 @@ std::string first_over_bound(std::span<const Judged> expected, std::span<const f
   if (expected.size() != got.size())
     return fmt::format("{} elements instead of {}", got.size(), expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) {
-    // The smallest denormal is the error of a result that underflows.
+    // The smallest denormal number is the error of a result that underflows.
     const double bound = rounding_bound(roundings) * expected[i].weight + 0x1p-149;
     const double error = std::fabs(static_cast<double>(got[i]) - expected[i].reference);
     if (error <= bound) continue;
@@ -102,7 +101,7 @@ std::string first_over_bound(std::span<const Judged> expected, std::span<const f
 
 namespace {
 
-// Constant, because checks register themselves by it before main(). One expression for both precisions.
+// Constant, because checks are registered with these names before main(). One expression serves both precisions.
 #define ROW(name, which, single, double_, cuda_single, cuda_double, low, high, expression)              \
   MathFunction {                                                                                        \
     name, which, {single, double_}, {cuda_single, cuda_double}, low, high,                              \

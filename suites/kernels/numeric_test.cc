@@ -1,3 +1,4 @@
+// Tests of the comparison of floating-point results, and of the table of functions.
 #include "suites/kernels/numeric.h"
 
 #include <gtest/gtest.h>

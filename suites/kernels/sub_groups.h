@@ -1,4 +1,5 @@
-// Launches of kernels whose work-items do something together, in sub-groups of every size that the device has.
+// Launches of kernels whose work-items communicate in sub-groups, for every size of sub-group that the device
+// supports.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace proctor::accel {
 
 constexpr std::uint32_t kGroupsOfLanes = 2;
 
-// Those for which there are modules.
+// The sizes of sub-groups that the device supports and for which modules exist.
 inline std::vector<std::uint32_t> sub_group_sizes(const Device& device) {
   const auto& sizes = device.properties().sub_group_sizes;
   std::vector<std::uint32_t> result;
@@ -29,13 +30,14 @@ inline std::vector<std::uint32_t> sub_group_sizes(const Device& device) {
   return result;
 }
 
-// Sizes of groups: several whole sub-groups, and last ones of every kind. CUDA leaves open what lanes do that are not there.
+// Sizes of groups with several whole sub-groups, and with last sub-groups of every kind. CUDA does not define the
+// behaviour of missing lanes.
 inline std::vector<std::uint32_t> lane_group_sizes(std::uint32_t lanes) {
   return by_vendor<std::vector<std::uint32_t>>({2 * lanes, 1, lanes - 1, lanes + 1, 3 * lanes - 3},
                                                {2 * lanes, lanes});
 }
 
-// A work-item among those of its sub-group.
+// The position of a work-item in its sub-group.
 struct Place {
   Place(std::uint32_t item, std::uint32_t group, std::uint32_t lanes)
       : number(item % group / lanes),
@@ -45,7 +47,7 @@ struct Place {
   std::uint32_t number, lane, first, size;
 };
 
-// Launches of the kernels of one module in groups of one size.
+// Runs the kernels of one module in groups of one size.
 class SubGroups {
  public:
   SubGroups(const Context& context, const Module& module, std::uint32_t lanes, std::uint32_t group)
@@ -56,7 +58,7 @@ class SubGroups {
   Place place(std::uint32_t item) const { return {item, group_, lanes_}; }
   Place place_in_group(std::uint32_t item) const { return {item, group_, group_}; }
 
-  // `results` planes of a result for each work-item.
+  // Runs a kernel. Each work-item writes `results` results; result k of all work-items is plane k.
   template <typename Out, typename... In>
   std::vector<Out> run(const std::string& kernel, std::uint32_t results, const In&... in) {
     std::vector<Buffer> buffers;
@@ -71,7 +73,7 @@ class SubGroups {
     return read_as<Out>(queue_, context_, buffers.back());
   }
 
-  // Plane k of item i is expected(k, i).
+  // Requires expected(k, i) as result k of work-item i.
   template <typename Out, typename Expected>
   void expect(const std::string& kernel, const std::vector<Out>& got, Expected expected) {
     std::vector<Out> wanted;
@@ -92,7 +94,7 @@ class SubGroups {
   std::uint32_t lanes_, group_;
 };
 
-// Calls check(sub-groups), with the kernels of the module of that name, for each size of sub-groups, and each size of groups with it.
+// Calls check(sub_groups) with the kernels of a module, for each size of sub-group and each size of group.
 template <typename Check>
 void for_each_size(const Context& context, const std::string& module, Check check) {
   for (const std::uint32_t lanes : sub_group_sizes(context.device())) {
@@ -157,7 +159,7 @@ std::vector<LaneOperation<T>> lane_operations() {
   return result;
 }
 
-// Of floats only such whose sums and products are exact in every order.
+// Operands. Floats are chosen so that their sums and products are exact in every order.
 template <typename T>
 std::vector<T> lane_operands(std::size_t count) {
   if constexpr (std::integral<T>) {
@@ -171,10 +173,11 @@ std::vector<T> lane_operands(std::size_t count) {
   }
 }
 
-// Whose values are reduced and scanned.
+// The work-items over which values are reduced and scanned.
 enum class Reach { kSubGroup, kGroup };
 
-// Operation k's results are planes 3 k, 3 k + 1 and 3 k + 2: reduced, with the own value, without it.
+// Verifies reductions and scans. Operation k has planes 3 k, 3 k + 1 and 3 k + 2: the reduction, the inclusive
+// scan and the exclusive scan.
 template <typename T>
 void expect_scans_of(SubGroups& sub_groups, const std::string& type, const std::vector<T>& in,
                      const std::vector<LaneOperation<T>>& operations, Reach reach = Reach::kSubGroup) {

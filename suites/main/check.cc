@@ -16,7 +16,7 @@
 namespace proctor::suite {
 namespace {
 
-// Thrown by fail_because(), caught in TestBody.
+// Thrown by fail_because(), caught in TestBody().
 struct Ended {};
 
 }  // namespace
@@ -130,7 +130,7 @@ void expect_true(bool condition, const std::string& what, const char* file, int 
   if (!condition) report({.message = what, .expected = "true", .got = "false"}, file, line);
 }
 
-// The points at which a check runs.
+// at_each_point() and the points at which a check runs.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// How a conformance check is written. Example:
+// The interface with which a conformance check is written. Each suite includes this file. Example:
 //
 //   std::string devices_under(const std::string& mask);
 //
@@ -10,13 +10,12 @@
 //   }
 //
 // This is a GoogleTest test named DeviceMask.DuplicateEntrySelectsDeviceOnce. It also has a rule, the source of the rule and a
-// severity, and it reports its events to Proctor (harness/journal/child_protocol.h). Started by hand, the
-// program is a normal GoogleTest program.
+// severity, and it reports its events to Proctor (harness/journal/child_protocol.h). Started by hand, the program
+// is a normal GoogleTest program.
 //
 // skip() and fail_because() end the check from any depth. Any other exception is a failure.
 //
-// Further facts about a check follow as trailing arguments, in the order of the members of CheckTraits.
-// Example:
+// Further facts about a check follow as trailing arguments, in the order of the members of CheckTraits. Example:
 //
 //   PROCTOR_CHECK(Copy, DestinationHasSourceBytes, "M22", "Level Zero specification, Copies", kGate,
 //                 .faults = {"memory.corrupt_copy:at=17"}, .needs = {"fp64"},
@@ -35,8 +34,8 @@
 //     });
 //   }
 //
-// The setup of a check ends with its first step(). A fault of the simulator counts as the cause of a failure
-// only if it fired after that. A check without steps has no setup.
+// The setup of a check ends with its first step(). A fault of the simulator counts as the cause of a failure only
+// if it fired after that step. A check without steps has no setup.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -61,9 +60,11 @@
 
 namespace proctor::suite {
 
+// The GoogleTest test behind each check. PROCTOR_CHECK derives a class from it. It converts Skipped and exceptions
+// into the outcome of the check.
 class Check : public testing::Test {
  protected:
-  // The check itself.
+  // The code of the check, which PROCTOR_CHECK defines.
   virtual void body() = 0;
 
  private:
@@ -80,19 +81,21 @@ void step(std::string_view what);
 void measure(std::string_view name, double value, std::string_view unit, std::int64_t n = 1,
              double spread = 0);
 void warn(std::string_view message);
-// A text for the report, as a property of the case. Its name begins with "same." if devices of one model give the same.
+// Writes a text to the report, as a property of the case. If equal devices must have equal texts, the name begins
+// with "same.".
 void record(std::string_view name, std::string_view value);
-// What was tried with several devices, each as in Mismatch::device, and whether it went right. A trial that passed is
-// reported too: only the difference from those that failed shows which device is at fault. A failed trial is no failure
-// of the check by itself.
+// Reports one trial with several devices and its result. Devices are named as in Mismatch::device. Successful
+// trials are reported too, because only their difference from failed trials shows which device is at fault. A
+// failed trial alone does not fail the check.
 void trial(const std::vector<TrialDevice>& devices, bool ok);
 
-// skip("needs:devices>=2"), skip("symbol_missing:zesInit"), skip("unsupported:fp64")
+// Ends the check as skip(reason). Examples of reasons: "needs:devices>=2", "symbol_missing:zesInit",
+// "unsupported:fp64".
 [[noreturn]] void skip(std::string reason);
 
-// Reports a failure and continues. On hardware and on a vendor's driver, a failure of severity warn or info
-// is only a warning, unless it has a machine-readable `reason` other than kException, for example a crash of
-// the driver.
+// Reports a failure and continues. On hardware and on a vendor's driver, a failure of severity warn or info is only
+// a warning. If it has a machine-readable `reason` other than kException, for example a crash of the driver, it
+// remains a failure.
 void report(Mismatch mismatch, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
 // Ends the check as fail(reason), for example fail_because("driver_crash:11", "zeInit under ',0'").
@@ -103,11 +106,11 @@ void report(Mismatch mismatch, const char* file = __builtin_FILE(), int line = _
 // other ranks have ended). An end as announced is not a failure.
 void leave(std::string_view how);
 
-// Whether the devices are those of simgpu (PROCTOR_SIM_DRIVER). Every rule must then hold.
+// True if the devices are simulated by simgpu (PROCTOR_SIM_DRIVER). Every rule must then hold.
 bool on_simgpu();
-// The amount of work: that of the check's Sizes for the size of the run, or 0 if it has no Sizes.
+// The amount of work that the check's Sizes give for the size of the run; 0 if the check has no Sizes.
 std::int64_t sized();
-// The seed of the run (--suite-arg seed). Any text that is no number ends the process.
+// The seed of the run (--suite-arg seed). A text that is not a number ends the process with a usage error.
 std::uint64_t seed();
 // One value for each axis of the check.
 class Point {
@@ -121,14 +124,14 @@ class Point {
   const std::vector<Axis>& axes_;
   const std::vector<std::string>& row_;
 };
-// Runs `body` at points of the check's axes: as many as the size selects, or the one of the point. Every failure
-// names its point. skip() in `body` skips only this point. If all points are skipped, the check is skipped.
-// After three failed points, the others are not run.
+// Runs `body` at points of the check's axes. The size of the run sets the number of points. If the run names a
+// point, only that point runs. Every failure names its point. skip() in `body` skips only this point. If all
+// points are skipped, the check is skipped. After three failed points, the remaining points do not run.
 void at_each_point(const std::function<void(const Point& at)>& body);
 // The text after '/' in the name of a check of PROCTOR_CHECK_EACH.
 const std::string& parameter();
 
-// Reports a failure if the two differ. `what` names the compared value.
+// Reports a failure if the two texts differ. `what` names the compared value.
 void expect_same(const std::string& what, const std::string& expected, const std::string& got,
                  const char* file = __builtin_FILE(), int line = __builtin_LINE());
 void expect_true(bool condition, const std::string& what, const char* file = __builtin_FILE(),
@@ -146,7 +149,7 @@ void expect_true(bool condition, const std::string& what, const char* file = __b
   }                                                                                           \
   void group##_##name::body()
 
-// One case for each text in `parameters`, named group.name/TEXT. `parameters` is any range of texts, in
+// Registers one case for each text in `parameters`, named group.name/TEXT. `parameters` is any range of texts, in
 // parentheses if it contains a comma.
 #define PROCTOR_CHECK_EACH(parameters, group, name, rule, source, severity, ...)                          \
   namespace {                                                                                             \
@@ -166,7 +169,7 @@ void expect_true(bool condition, const std::string& what, const char* file = __b
   }                                                                                                       \
   void group##_##name::body()
 
-// What applies to every check of a suite.
+// Properties of all checks of a suite.
 struct SuiteTraits {
   std::vector<std::string> needs = {};  // in addition to the check's own needs
   // Each check first compares the visible devices with its lease (lease_check.h).
@@ -178,14 +181,14 @@ struct SuiteTraits {
 // options.
 int run_main(int argc, char** argv, const SuiteTraits& traits = {});
 
-// The name of the measure. `part` is a word that names one number of the answer.
+// The name of the measure that observe() writes. `part` is a word that names one number of the result.
 inline std::string observation(std::string_view question, std::string_view part) {
   return std::string("observed: ").append(question).append(" -> ").append(part);
 }
 
-// Records the behaviour of a device for which no document has a rule. The answer is a measure in the report.
-// suites/hardware/observed.py makes a table of drivers from these measures. Checks assert the behaviour only
-// on the simulator.
+// Records the behaviour of a device for which no document has a rule. The result is a measure in the report.
+// suites/hardware/observed.py makes a table of drivers from these measures. Checks assert the behaviour only on
+// the simulator.
 //
 //   observe("cudaDeviceCanAccessPeer(0, 0)", "reachable", 0, "bool");
 inline void observe(std::string_view question, std::string_view part, double value, std::string_view unit) {
@@ -194,14 +197,14 @@ inline void observe(std::string_view question, std::string_view part, double val
 
 }  // namespace proctor::suite
 
-// Axes that several checks share: values at which drivers and devices have failed before
-// (docs/reference/axes.md). An axis of one check is in that check.
+// Axes that several checks share, with values at which drivers and devices have failed before
+// (docs/reference/axes.md). If only one check uses an axis, the axis is in that check.
 //
-// The pages of a driver are 4 KiB, 64 KiB or 2 MiB; simgpu's are 64 KiB.
+// The pages of a driver are 4 KiB, 64 KiB or 2 MiB. The pages of simgpu are 64 KiB.
 namespace proctor::suite::axis {
 
-// Sizes in bytes: 0, 1, odd sizes, and sizes around the ends of pages. Sizes over 32 bits are tried only with
-// all points.
+// Sizes in bytes: 0, 1, odd sizes, and sizes around the ends of pages. Sizes over 32 bits are tried only with all
+// points.
 inline Axis bytes(std::string name = "bytes") {
   return {std::move(name),
           {"0", "1", "3", "4095", "4096", "4097", "65535", "65536", "65537", "262147", "2097152", "2097153"},

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<std::string> words_of(const std::string& name, const std::vector<std::string>& words) {
+std::vector<std::string> describe(const std::string& name, const std::vector<std::string>& words) {
   std::vector<std::string> all = {kHelperOption, name};
   all.insert(all.end(), words.begin(), words.end());
   return all;
@@ -40,7 +40,7 @@ bool& this_is_a_helper() {
 }  // namespace
 
 Helper::Helper(const std::string& name, const std::vector<std::string>& words, const Variables& variables)
-    : process_(words_of(name, words), environment_of(variables)) {}
+    : process_(describe(name, words), environment_of(variables)) {}
 
 std::optional<json> Helper::try_answer(std::chrono::milliseconds deadline) {
   const auto line = process_.line(Clock::now() + deadline);
@@ -84,7 +84,7 @@ void answer(const json& document) {
   while (done < line.size()) {
     const ssize_t written = write(kAnswerFd, line.data() + done, line.size() - done);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) _exit(3);  // the check is gone
+    if (written <= 0) _exit(3);  // The process of the check has ended.
     done += static_cast<std::size_t>(written);
   }
 }

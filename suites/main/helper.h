@@ -1,5 +1,5 @@
-// The suite's own program in a second process. What it does there cannot affect the process of the check, and
-// it has a deadline. The process is started, not forked, because no driver survives a fork.
+// A second process of the suite's own program, with a deadline. Checks use it for actions that must not affect the
+// process of the check. The process is started, not forked, because no driver survives a fork.
 //
 // In the second process. Example:
 //
@@ -15,8 +15,8 @@
 //   const auto held = holder.answer().at("held");
 //   holder.kill();
 //
-// Answers are lines of JSON on descriptor 3. Orders are lines on stdin. second_process.h has the command that starts
-// the program.
+// The second process writes results as lines of JSON to descriptor 3, and reads orders as lines from stdin.
+// second_process.h has the command that starts the program.
 #pragma once
 
 #include <chrono>
@@ -37,6 +37,7 @@ inline constexpr std::chrono::seconds kHelperDeadline{20};
 
 using HelperEnd = SecondProcessEnd;
 
+// A helper of this suite in a second process, seen from the check. PROCTOR_HELPER defines helpers.
 class Helper {
  public:
   using Variables = std::vector<std::pair<std::string, std::string>>;
@@ -44,10 +45,10 @@ class Helper {
   explicit Helper(const std::string& name, const std::vector<std::string>& words = {},
                   const Variables& variables = {});
 
-  // The next answer; nullopt: the helper ended, or the deadline passed.
+  // Reads the next result; nullopt: the helper ended, or the deadline passed.
   std::optional<nlohmann::json> try_answer(std::chrono::milliseconds deadline = kHelperDeadline);
-  // The next answer. If there is none, the check ends as skip(REASON) if the helper skipped, else as
-  // fail(helper_crash:N), fail(helper_hang) or fail(helper_error). `to` names the question in the message.
+  // Reads the next result. If there is none, the check ends as skip(REASON) if the helper skipped, else as
+  // fail(helper_crash:N), fail(helper_hang) or fail(helper_error). `to` names the request in the message.
   nlohmann::json answer(std::chrono::milliseconds deadline = kHelperDeadline, const std::string& to = "");
   void order(const std::string& line) { process_.order(line); }
   void kill() { process_.kill(); }
@@ -62,9 +63,9 @@ class Helper {
 using HelperBody = std::function<void(const std::vector<std::string>& words)>;
 bool add_helper(const std::string& name, HelperBody body);
 void answer(const nlohmann::json& document);
-std::string wait_for_input();  // the next order; "": no more
-bool in_helper();              // whether this process is a helper
-// Runs a helper; returns its exit code.
+std::string wait_for_input();  // reads the next order; "": there are no more
+bool in_helper();              // true if this process is a helper
+// Runs a helper and returns its exit code.
 int run_helper(const std::string& name, const std::vector<std::string>& words);
 
 #define PROCTOR_HELPER(name)                                        \
@@ -73,7 +74,7 @@ int run_helper(const std::string& name, const std::vector<std::string>& words);
       ::proctor::suite::add_helper(#name, helper_##name);           \
   static void helper_##name([[maybe_unused]] const std::vector<std::string>& words)
 
-// The main() of a suite with helpers. Runs the helper that the command line names, else run_main().
+// The main() of a suite with helpers. Runs the helper that the command line names, or else run_main().
 int run_main_with_helpers(int argc, char** argv, const SuiteTraits& traits = {});
 
 }  // namespace proctor::suite

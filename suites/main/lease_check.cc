@@ -18,7 +18,7 @@ std::string to_text(const std::vector<Identity>& devices) {
   return text.empty() ? "none" : text;
 }
 
-// By name only, because the parts of a card share one address.
+// Compares names only, because the parts of a card share one address.
 bool has_one_of(const std::vector<Identity>& others, const std::vector<Identity>& seen) {
   return std::ranges::any_of(seen, [&](const Identity& device) {
     return std::ranges::any_of(others, [&](const Identity& other) { return has_same_uuid(device, other); });
@@ -32,7 +32,8 @@ std::vector<Identity> left_of(std::vector<Identity> pool, const std::vector<Iden
   return pool;
 }
 
-// A driver without devices returns an error. With a lease, this means that the device is hidden.
+// The visible devices. A driver without devices returns an error. For a leased process this means that the device
+// is hidden.
 std::vector<Identity> ask(const VisibleDevices& visible, bool with_uuid) {
   try {
     return visible(with_uuid);
@@ -63,7 +64,7 @@ std::string difference_from_lease(std::string_view lease, std::string_view pool,
   const bool parts = std::ranges::any_of(leased, is_part_of_card);  // the parts of a card share one address
   std::vector<Identity> seen = ask(visible, parts);
   if (sees_what_is_leased(leased, seen) && !has_one_of(others, seen)) return {};
-  if (!parts) seen = ask(visible, true);  // the address can be wrong although the device is right
+  if (!parts) seen = ask(visible, true);  // The address can be wrong although the device is right.
   if (sees_what_is_leased(leased, seen) && !has_one_of(others, seen)) return {};
   return "this process sees " + to_text(seen) + ", and has leased " + to_text(leased);
 }

@@ -1,3 +1,4 @@
+// Tests of the comparison of a lease with the visible devices.
 #include "suites/main/lease_check.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +35,7 @@ TEST(LeaseCheck, VisibleDevicesMustEqualLease) {
                                             "), and has leased 0000:03:00.0 (" + kOne.uuid + ")");
 }
 
-// As a driver reports it.
+// A driver without devices reports no_device. A missing library is not a difference.
 TEST(LeaseCheck, NoDeviceIsADifference) {
   const auto none = [](bool) -> std::vector<Identity> { throw Skipped("no_device"); };
   EXPECT_NE(difference_from_lease(lease_of({kOne}), "[]", none), "");

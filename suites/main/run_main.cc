@@ -1,3 +1,4 @@
+// The main() of every suite: lists the checks, or runs the checks that the command line selects.
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -49,7 +50,7 @@ nlohmann::json listed(const CheckInfo& info, const SuiteTraits& suite) {
   return fields;
 }
 
-// One "case" event per check. Without a descriptor, prints the names on stdout.
+// Writes one "case" event per check. Without a descriptor for events, prints the names on stdout.
 int list_checks(EventWriter writer, const SuiteTraits& traits) {
   for (const CheckInfo& info : Session::get().checks()) {
     if (!writer.listening()) {
@@ -68,7 +69,8 @@ std::vector<std::string> names_in(const std::string& file) {
   return names.get<std::vector<std::string>>();
 }
 
-// The names of the checks that the option asks for; none: it is another one.
+// The names of the checks that the option selects; nullopt: the option is neither --proctor-case nor
+// --proctor-cases.
 std::optional<std::vector<std::string>> checks_of(std::string_view option) {
   const std::string_view one = child::kCaseOption;
   const std::string_view several = child::kCasesOption;
@@ -86,7 +88,7 @@ bool choose(const std::vector<std::string>& names) {
     }
     filter += name + ":";
   }
-  // A pattern. It is exact because every name was found in the list.
+  // The filter is a pattern. It selects exactly these checks, because every name was found in the list.
   testing::GTEST_FLAG(filter) = filter;
   return !names.empty();
 }

@@ -1,4 +1,4 @@
-// Checks with known outcomes. protocol_test.cc has the expected events of each.
+// Checks with known outcomes. protocol_test.cc contains the expected events of each.
 #include <stdexcept>
 
 #include "suites/main/check.h"
@@ -30,7 +30,7 @@ PROCTOR_CHECK(Sample, WarnCheckThrows, "R6", "the protocol", kWarn) { throw std:
 PROCTOR_CHECK(Sample, FailureTextExceedsLimit, "R7", "the protocol", kGate) {
   expect_same("long texts", std::string(200'000, 'a'), std::string(200'000, '\x01') + "\xff\"\n");
 }
-PROCTOR_CHECK(Sample, SizeIsMeasured, "R8", "the protocol", kGate,
+PROCTOR_CHECK(Sample, RunSizeIsMeasured, "R8", "the protocol", kGate,
               .sizes = {.smoke = 16, .full = 64, .unit = "bytes"}) {
   measure("size", static_cast<double>(sized()), "bytes");
 }

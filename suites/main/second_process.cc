@@ -17,7 +17,7 @@
 namespace proctor::suite {
 namespace {
 
-// Time limit from the end of its answers, or from SIGKILL, to its end: drivers clean up in between.
+// Time limit from the end of the output, or from SIGKILL, to the end of the process. Drivers clean up in between.
 constexpr std::chrono::seconds kLeaving{20};
 
 struct Pipe {
@@ -49,25 +49,25 @@ SecondProcess::SecondProcess(const std::vector<std::string>& words,
   orders_ = std::move(orders.write);
 }
 
-SecondProcess::Heard SecondProcess::hear(Clock::time_point deadline) {
+SecondProcess::Reply SecondProcess::wait_for_reply(Clock::time_point deadline) {
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-    if (left.count() <= 0) return Heard::kNothing;
+    if (left.count() <= 0) return Reply::kNothing;
     pollfd poll_for{answers_.get(), POLLIN, 0};
     if (poll(&poll_for, 1, static_cast<int>(left.count())) <= 0) continue;
     char buffer[16384];
     const ssize_t got = read(answers_.get(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return Heard::kEnd;
+    if (got <= 0) return Reply::kEnd;
     text_.append(buffer, static_cast<std::size_t>(got));
-    return Heard::kText;
+    return Reply::kText;
   }
 }
 
 std::optional<std::string> SecondProcess::line(Clock::time_point deadline) {
   std::size_t end;
   while ((end = text_.find('\n')) == std::string::npos) {
-    if (hear(deadline) != Heard::kText) return std::nullopt;
+    if (wait_for_reply(deadline) != Reply::kText) return std::nullopt;
   }
   std::string line = text_.substr(0, end);
   text_.erase(0, end + 1);
@@ -75,16 +75,16 @@ std::optional<std::string> SecondProcess::line(Clock::time_point deadline) {
 }
 
 std::optional<std::string> SecondProcess::rest(Clock::time_point deadline) {
-  Heard heard;
-  while ((heard = hear(deadline)) == Heard::kText) {
+  Reply received;
+  while ((received = wait_for_reply(deadline)) == Reply::kText) {
   }
-  if (heard == Heard::kNothing) return std::nullopt;
+  if (received == Reply::kNothing) return std::nullopt;
   return std::exchange(text_, "");
 }
 
 void SecondProcess::order(const std::string& line) {
   const std::string text = line + "\n";
-  // A process that is gone gets no order. Its missing answer shows it.
+  // If the process has ended, the write fails without a signal. The missing reply then shows the end.
   const sighandler_t before = signal(SIGPIPE, SIG_IGN);
   [[maybe_unused]] const ssize_t written = write(orders_.get(), text.data(), text.size());
   signal(SIGPIPE, before);

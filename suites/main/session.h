@@ -1,5 +1,5 @@
-// The checks of a suite process, and the translation of GoogleTest's events to Proctor's. A process has one
-// such object, because it has one GoogleTest registry.
+// The checks of a suite process, and the translation of GoogleTest's events to Proctor's. check.cc and run_main.cc
+// use them. A process has one such object, because it has one GoogleTest registry.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,14 +16,14 @@
 
 namespace proctor::suite {
 
-// Writes the events of one case to the descriptor from Proctor, with one write() per line. Without a
-// descriptor it writes nothing.
+// Writes the events of a case to the descriptor from Proctor, with one write() per line. Writes nothing if there
+// is no descriptor.
 class EventWriter {
  public:
-  // `fd` < 0: nothing is written.
+  // If `fd` is negative, nothing is written.
   explicit EventWriter(int fd) : fd_(fd) {}
-  // From PROCTOR_EVENTS_FD. If the variable is set but is not an open descriptor, this is an error that the
-  // caller must not ignore.
+  // The writer for PROCTOR_EVENTS_FD. It is an error if the variable is set but is not an open descriptor. The
+  // caller must not ignore this error.
   static EventWriter from_environment();
 
   bool listening() const { return fd_ >= 0; }
@@ -35,15 +35,16 @@ class EventWriter {
   int fd_;
 };
 
-// At most `most` bytes, with a visible mark at removed text.
+// Shortens the text to at most `most` bytes, with a visible mark at removed text.
 std::string shortened(const std::string& text, std::size_t most);
 
+// The checks of this process and the state of the current one.
 class Session {
  public:
   static Session& get();
 
   void add(const CheckInfo& info);
-  // In the order of registration.
+  // All checks, in the order of registration.
   const std::vector<CheckInfo>& checks() const { return checks_; }
   const CheckInfo* find(const std::string& full_name) const;
 
@@ -61,15 +62,15 @@ class Session {
   const std::string& size();
   // Makes each check compare the visible devices with its lease before its body.
   void compare_with_lease(VisibleDevices visible) { visible_ = std::move(visible); }
-  // The difference; "": none, or there is nothing to compare.
+  // The difference between the lease and the visible devices; "": there is none, or there is nothing to compare.
   std::string difference_from_lease();
-  // The current check ends as error(reason).
+  // Makes the current check end as error(reason).
   void end_as_error(std::string reason) { error_reason_ = std::move(reason); }
   void expect_failure(Mismatch mismatch) {
     next_failure_ = std::move(mismatch);
     ++failures_;
   }
-  // Of the current check.
+  // The number of failures of the current check.
   std::size_t failures() const { return failures_; }
   // The current point of the check's axes, for messages; "": none.
   const std::string& point() const { return point_; }
@@ -88,7 +89,7 @@ class Session {
   VisibleDevices visible_;
   std::string size_;
 
-  // The current case:
+  // The state of the current case.
   std::string case_name_;
   const CheckInfo* current_ = nullptr;
   std::string parameter_;

@@ -1,3 +1,4 @@
+// Tests of the stopwatch: the time of the clock, and the time without waits for a CPU.
 #include "suites/main/stopwatch.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A sleeping thread does not wait for a CPU. When it wakes on a busy machine it does, so one quiet sleep of some is enough.
+// A sleeping thread does not wait for a CPU, but it can wait when it wakes on a busy machine. One quiet sleep of
+// several is therefore enough.
 TEST(Stopwatch, CountsTimeOfSleepingThread) {
   constexpr int kSleeps = 40;
   for (int i = 0; i < kSleeps; ++i) {
@@ -25,7 +27,7 @@ TEST(Stopwatch, CountsTimeOfSleepingThread) {
   FAIL() << "no sleep of " << kSleeps << " counts";
 }
 
-// Threads that share one CPU: each waits for it most of the time.
+// The threads share one CPU, so each waits for it most of the time.
 TEST(Stopwatch, ExcludesTimeWaitingForCpu) {
   std::ifstream schedstat("/proc/thread-self/schedstat");
   if (!schedstat) GTEST_SKIP() << "this kernel does not count it";

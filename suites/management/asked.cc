@@ -22,11 +22,12 @@ json answer_of(const Device& card, const std::string& function) {
   }
 }
 
-// Names of functions come in, answers go out, one at a time.
+// Reads names of functions from stdin, one a line, and writes one result for each.
 PROCTOR_HELPER(answer_queries) {
   const Device card = leased_device();
   answer_of(card,
-            management_queries().front().function);  // with which the interface starts: it has its own limit
+            // The first query also starts the interface. It has a time limit of its own.
+            management_queries().front().function);
   suite::answer({{"ready", true}});
   for (auto function = suite::wait_for_input(); !function.empty(); function = suite::wait_for_input())
     suite::answer(answer_of(card, function));

@@ -1,5 +1,5 @@
-// Queries of the management interface that a second process asks, which does nothing else. A query that hangs costs
-// no more than its limit, and the failure names it. Example:
+// Queries of the management interface, made by a second process that does nothing else. The checks of this folder
+// use them. A query that hangs costs no more than its time limit, and the failure names the query. Example:
 //
 //   Asker asker;
 //   const auto used = asker.ask(kMemoryQuery).at("used").get<std::uint64_t>();
@@ -18,42 +18,46 @@ namespace proctor::accel {
 
 inline constexpr std::chrono::seconds kQueryLimit{5};
 
-// {"used": bytes, "total": bytes} of the card's own memory.
+// Result: {"used": bytes, "total": bytes}, the memory on the card.
 inline constexpr const char* kMemoryQuery = by_vendor("zesMemoryGetState", "nvmlDeviceGetMemoryInfo");
-// {"PID": bytes, ...}
+// Result: {"PID": bytes, ...}, the memory of each process.
 inline constexpr const char* kProcessesQuery =
     by_vendor("zesDeviceProcessesGetState", "nvmlDeviceGetComputeRunningProcesses_v3");
-// {"corrected": number, "uncorrected": number} of errors that the card has counted since the start of its driver.
+// Result: {"corrected": number, "uncorrected": number}, the errors that the card has counted since its driver
+// started.
 inline constexpr const char* kErrorsQuery = by_vendor("zesRasGetState", "nvmlDeviceGetTotalEccErrors");
-// {"width", "generation", "max_width", "max_generation"} of the link to the host.
+// Result: {"width", "generation", "max_width", "max_generation"} of the link to the host.
 inline constexpr const char* kLinkQuery = by_vendor("zesDevicePciGetState", "nvmlDeviceGetCurrPcieLinkWidth");
-// {"replays": number} of packets that this link has repeated.
+// Result: {"replays": number}, the packets that the link to the host has repeated.
 inline constexpr const char* kReplaysQuery =
     by_vendor("zesDevicePciGetStats", "nvmlDeviceGetPcieReplayCounter");
-// {"reason": text}: why the card wants to be reset; "": it does not.
+// Result: {"reason": text}, the cause for which the card requires a reset; "": the card requires none.
 inline constexpr const char* kResetQuery = by_vendor("zesDeviceGetState", "nvmlDeviceGetFieldValues");
-// {"throttled": [word, ...]}: why the clock is held down by heat or for want of power.
+// Result: {"throttled": [word, ...]}, the causes of a reduced clock: heat or insufficient power.
 inline constexpr const char* kThrottleQuery =
     by_vendor("zesFrequencyGetState", "nvmlDeviceGetCurrentClocksThrottleReasons");
-// {"pci": "0000:03:00.0"}
+// Result: {"pci": "0000:03:00.0"}, the address of the card.
 inline constexpr const char* kAddressQuery =
     by_vendor("zesDevicePciGetProperties", "nvmlDeviceGetPciInfo_v3");
 
-// A query has the name of its function. A card or a library that lacks it: the second process says so as a skip.
+// A query, named after its function. The second process runs `ask`. If the card or the library lacks the function,
+// the result is a skip.
 struct Query {
   std::string function;
   nlohmann::json (*ask)(const Device& card);
 };
-// Each vendor has its own. Those above are among them.
+// All queries of the vendor. The queries above are among them.
 const std::vector<Query>& management_queries();
 
+// A second process that makes queries, seen from the check. The constructor starts it and waits until the
+// management interface has started.
 class Asker {
  public:
   Asker();
-  // The check ends as a failure where there is no answer, and as a skip where the card does not support the query or
-  // this user may not ask. An error of the driver is reported.
+  // Makes one query. The check fails if no reply comes in time. It is skipped if the card does not support the
+  // query, or if the user lacks the permission. An error of the driver is reported as a failure.
   nlohmann::json ask(const std::string& function);
-  // The same, and null instead of the skip.
+  // Like ask(), but returns null instead of skipping the check.
   nlohmann::json try_ask(const std::string& function);
 
  private:

@@ -1,5 +1,5 @@
-// Errors as the CUDA Runtime keeps them: the last one of each thread, told once; and those after which
-// nothing works any more, each in a process of its own.
+// Checks of the errors that the CUDA Runtime keeps. The last error of each thread is returned once. After a sticky
+// error, no call works. Each such error is caused in a separate process.
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ constexpr const char* kSticky =
 Status last_error() { return CUDA_CALL(cudaGetLastError); }
 Status peeked_error() { return CUDA_CALL(cudaPeekAtLastError); }
 
-// The code of a launch that is refused, which differs between drivers.
+// Makes a launch that must be refused, and returns the error code. Drivers differ in this code.
 std::string refused_launch(Queue& queue, const Kernel& kernel, const Buffer& words) {
   const Status refusal =
       queue.try_launch(kernel, {.groups = {0, 1, 1}, .group = {1, 1, 1}}, arguments(words, 1u, 1u));
@@ -38,26 +38,27 @@ std::string refused_launch(Queue& queue, const Kernel& kernel, const Buffer& wor
   return refusal.name();
 }
 
-// What each of several calls says after a kernel has done something that breaks its context: those that are work, and
-// those that only tell.
+// Sends the results of several calls after a kernel has broken its context. Calls that submit work are separate
+// from calls that only query.
 void answer_with_what_follows(Queue& queue, const Event& event, const Status& first) {
-  std::vector<std::string> work, told;
+  std::vector<std::string> work, reported;
   void* pointer = nullptr;
   cudaStream_t stream = nullptr;
   float milliseconds = 0;
-  told.push_back(peeked_error().name());
-  told.push_back(CUDA_CALL(cudaStreamQuery, native(queue)).name());
-  told.push_back(CUDA_CALL(cudaEventQuery, native(event)).name());
-  told.push_back(CUDA_CALL(cudaEventSynchronize, native(event)).name());
-  told.push_back(CUDA_CALL(cudaEventElapsedTime, &milliseconds, native(event), native(event)).name());
-  told.push_back(CUDA_CALL(cudaStreamCreate, &stream).name());
+  reported.push_back(peeked_error().name());
+  reported.push_back(CUDA_CALL(cudaStreamQuery, native(queue)).name());
+  reported.push_back(CUDA_CALL(cudaEventQuery, native(event)).name());
+  reported.push_back(CUDA_CALL(cudaEventSynchronize, native(event)).name());
+  reported.push_back(CUDA_CALL(cudaEventElapsedTime, &milliseconds, native(event), native(event)).name());
+  reported.push_back(CUDA_CALL(cudaStreamCreate, &stream).name());
   work.push_back(CUDA_CALL(cudaEventRecord, native(event), native(queue)).name());
   work.push_back(CUDA_CALL(cudaMalloc, &pointer, 64).name());
   work.push_back(CUDA_CALL(cudaStreamSynchronize, native(queue)).name());
   work.push_back(CUDA_CALL(cudaDeviceSynchronize).name());
-  told.push_back(last_error().name());  // the driver 580.159.04 tells it once, and again after the next call
-  suite::answer({{"first", first.name()}, {"later", work}, {"told", told}});
-  _exit(0);  // nothing that the driver still has is worth tidying up
+  // Driver 580.159.04 returns the error once, and again after the next call.
+  reported.push_back(last_error().name());
+  suite::answer({{"first", first.name()}, {"later", work}, {"told", reported}});
+  _exit(0);  // The broken context needs no cleanup.
 }
 
 PROCTOR_HELPER(break_by_address) {
@@ -73,7 +74,8 @@ PROCTOR_HELPER(break_by_address) {
   answer_with_what_follows(queue, event, status);
 }
 
-// What calls that make, copy and tell answer after that, each with arguments that were good before.
+// Sends the results of calls that allocate, copy and query after an illegal address. The arguments of each call
+// were valid before it.
 PROCTOR_HELPER(ask_after_an_illegal_address) {
   const auto context = leased();
   Queue queue(context);
@@ -106,7 +108,7 @@ PROCTOR_HELPER(ask_after_an_illegal_address) {
   auto answers = nlohmann::json::object();
   for (const Status& status : later) answers[status.call()] = status.name();
   suite::answer({{"broken", broken.name()}, {"later", answers}});
-  _exit(0);  // nothing that the driver still has is worth tidying up
+  _exit(0);  // The broken context needs no cleanup.
 }
 
 PROCTOR_HELPER(break_by_assertion) {
@@ -122,7 +124,7 @@ PROCTOR_HELPER(break_by_assertion) {
   answer_with_what_follows(queue, event, status);
 }
 
-// What this wait says that was under way when a kernel broke its context, and what the next call says.
+// Sends the result of the wait during which a kernel broke its context, and with the result of the next call.
 PROCTOR_HELPER(break_in_a_wait) {
   const auto context = leased();
   use(context.device());
@@ -143,11 +145,11 @@ PROCTOR_HELPER(break_in_a_wait) {
           ? CUDA_CALL(cudaEventSynchronize, native(event))
           : CUDA_CALL(cudaMemcpy, memory.data(), memory.data() + 32, 32, cudaMemcpyHostToHost);
   suite::answer({{"first", first.name()}, {"later", {CUDA_CALL(cudaDeviceSynchronize).name()}}});
-  _exit(0);  // nothing that the driver still has is worth tidying up
+  _exit(0);  // The broken context needs no cleanup.
 }
 
-// The answers of a process whose kernel broke its context and which then resets its device: the reset's, and
-// those of an allocation and a copy there and back.
+// Breaks the context, then resets the device. Sends the results of the reset, of an allocation, and of a copy to
+// the device and back.
 PROCTOR_HELPER(break_and_reset) {
   const auto context = leased();
   Queue queue(context);
@@ -169,19 +171,19 @@ PROCTOR_HELPER(break_and_reset) {
                  {"cudaMalloc", allocated.code()},
                  {"cudaMemcpy", copied.code()},
                  {"same", got == sent}});
-  _exit(0);  // nothing that the driver still has is worth tidying up
+  _exit(0);  // The broken context needs no cleanup.
 }
 
-// What is told in a process that has made no call before: of a call that is refused without looking at a device.
+// Sends the errors in a process whose first call is refused before the runtime looks for devices.
 PROCTOR_HELPER(err_before_devices) {
-  std::vector<std::string> told = {peeked_error().name(), last_error().name()};
-  told.push_back(CUDA_CALL(cudaRuntimeGetVersion, nullptr).name());
+  std::vector<std::string> reported = {peeked_error().name(), last_error().name()};
+  reported.push_back(CUDA_CALL(cudaRuntimeGetVersion, nullptr).name());
   for (const auto& ask : {peeked_error, peeked_error, last_error, last_error, peeked_error})
-    told.push_back(ask().name());
-  suite::answer({{"told", told}});
+    reported.push_back(ask().name());
+  suite::answer({{"told", reported}});
 }
 
-// What the first of two devices has, before a reset and after.
+// Resources of one device: pool, stream, event, memory. The test of a reset compares them before and after it.
 struct Belongings {
   explicit Belongings(const Device& device) : context(device), ordinal(native(device)) {
     use(device);
@@ -202,7 +204,7 @@ struct Belongings {
       CUDA_CALL(cudaStreamSynchronize, each).or_throw();
     }
   }
-  // The first word of what goes wrong with what was made above, or "".
+  // Uses each resource. Returns the first one that does not work, with its error, or "".
   std::string problem() const {
     use(context.device());
     std::vector<std::byte> got(kBytes);
@@ -237,7 +239,7 @@ struct Belongings {
   alignas(kBytes) std::byte page[kBytes] = {};  // registered
 };
 
-// Whether bytes go there and back in this stream.
+// True if a copy to the device and back in this stream returns the same bytes.
 bool works(cudaStream_t stream) {
   void* memory = nullptr;
   CUDA_CALL(cudaMalloc, &memory, 4096).or_throw();
@@ -263,7 +265,7 @@ nlohmann::json settings(int ordinal) {
   return {{"flags", flags}, {"stack", stack}, {"usual_pool", pool == usual}, {"threshold", threshold}};
 }
 
-// Resets the first of two devices that both are in use, and while a kernel runs there that ends by itself.
+// Resets the first of two devices while both are in use and a kernel runs on the first. The kernel ends by itself.
 PROCTOR_HELPER(reset_one_of_two) {
   const auto devices = leased_devices(2);
   use(devices[0]);
@@ -276,9 +278,9 @@ PROCTOR_HELPER(reset_one_of_two) {
   CUDA_CALL(cudaMemPoolSetAttribute, mine.usual_pool, cudaMemPoolAttrReleaseThreshold, &all).or_throw();
   static_cast<void>(cudaDeviceEnablePeerAccess(1, 0));
   const Module module = Module::load(mine.context, "litmus");
-  constexpr std::uint64_t kLooks = 100'000;
+  constexpr std::uint64_t kStyles = 100'000;
   launch(Kernel(module, "gate"), mine.stream, 1, 1, static_cast<std::byte*>(mine.host),
-         static_cast<std::byte*>(mine.host) + 64, kLooks);
+         static_cast<std::byte*>(mine.host) + 64, kStyles);
   nlohmann::json answer = {{"reset", CUDA_CALL(cudaDeviceReset).name()}};
   answer["known"] =
       Belongings::knows(mine.memory) || Belongings::knows(mine.host) || Belongings::knows(mine.page);
@@ -289,10 +291,10 @@ PROCTOR_HELPER(reset_one_of_two) {
   answer["works"] = {works(made), works(cudaStreamLegacy), works(cudaStreamPerThread)};
   answer["others"] = others.problem();
   suite::answer(answer);
-  _exit(0);  // much of what is tidied up at the end went with the device
+  _exit(0);  // The reset has already destroyed most of what cleanup would destroy.
 }
 
-// Resets a sound device, and tells whether memory and kernels work then.
+// Resets a device that works, and sends whether memory and kernels work after the reset.
 PROCTOR_HELPER(reset_and_go_on) {
   const auto context = leased();
   void* before = nullptr;
@@ -334,7 +336,7 @@ PROCTOR_CHECK(LastError, ErrorIsKeptUntilRead, "M06", kLast, kGate,
   static_cast<void>(last_error());
   step("given a launch that is refused");
   const std::string refusal = refused_launch(queue, kernel, words);
-  queue.synchronize();  // a call that succeeds does not clear it
+  queue.synchronize();  // A successful call does not clear the error.
   expect_status(refusal, peeked_error());
   expect_status(refusal, peeked_error());
   expect_status(refusal, last_error());
@@ -379,7 +381,8 @@ PROCTOR_CHECK(StickyError, IllegalAddressPersists, "K47", kSticky, kGate, {"erro
   expect_sticky("break_by_address", {"cudaErrorIllegalAddress", "cudaErrorLaunchFailure"});
 }
 
-// The documents say it of any work, without a list of what is work, and that cudaGetLastError resets the error.
+// The documents require the error from any work, but do not list which calls are work. They also state that
+// cudaGetLastError resets the error.
 PROCTOR_CHECK(StickyError, EveryCallReportsIllegalAddress, "K47", kSticky, suite::kWarn,
               {"error.not_sticky"}) {
   step("given a second process whose kernel writes to an invalid address, and which makes more calls");
@@ -390,9 +393,9 @@ PROCTOR_CHECK(StickyError, EveryCallReportsIllegalAddress, "K47", kSticky, suite
     expect_same("the result of " + later.key(), broken, later.value().get<std::string>());
   }
   Helper queries("break_by_address");
-  const auto told = queries.answer();
-  for (const auto& answered : told.at("told"))
-    expect_same("the result of every query", told.at("first"), answered.get<std::string>());
+  const auto reported = queries.answer();
+  for (const auto& answered : reported.at("told"))
+    expect_same("the result of every query", reported.at("first"), answered.get<std::string>());
 }
 
 PROCTOR_CHECK(StickyError, FailedAssertionPersists, "K46", "CUDA Programming Guide, Assertion", kGate,
@@ -539,8 +542,8 @@ PROCTOR_CHECK(ErrorCode, EveryCodeHasNameAndText, "M06",
   static_cast<void>(last_error());
 }
 
-// Documents disagree on whether a reset is enough or the process must end.
-PROCTOR_CHECK(DeviceReset, ResultAfterIllegalAddressIsRecorded, "K48",
+// The documents disagree: after the error, either a reset is sufficient or the process must end.
+PROCTOR_CHECK(DeviceReset, OutcomeAfterIllegalAddressIsLogged, "K48",
               "CUDA Runtime API, cudaDeviceReset and cudaErrorIllegalAddress, which disagree", kInfo,
               {"state.reset_ignored"}) {
   step("given a second process whose kernel writes to an invalid address, and which then resets its device");
@@ -551,7 +554,7 @@ PROCTOR_CHECK(DeviceReset, ResultAfterIllegalAddressIsRecorded, "K48",
     suite::observe("cudaDeviceReset after an illegal address", call, answer.at(call), "cudaError_t");
     if (suite::on_simgpu()) expect_same("the result of " + std::string(call), "0", answer.at(call).dump());
   }
-  // Whoever is told that the copies succeeded must have the bytes.
+  // If the copies are reported as successful, the bytes must be correct.
   if (answer.at("cudaMemcpy") == 0) {
     expect_true(answer.at("same").get<bool>(), "the copied bytes are unchanged");
   }

@@ -1,4 +1,4 @@
-// The queries of NVML, each as JSON, and what they alone say of a card that is good.
+// The queries of NVML, each with its result as JSON, and checks of facts about a good card that only NVML reports.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace proctor::accel {
 
-// The queries of NVML, each as JSON.
+// Queries of NVML, each with its result as JSON.
 
 namespace {
 
@@ -56,7 +56,7 @@ json load_of(const Device& card) {
   return {{"gpu", rates.gpu}, {"memory", rates.memory}};
 }
 
-// A getter of one number, after one argument or more that select it.
+// The result of a getter of one number. `kSelectors` are the arguments that select the number.
 template <typename Number, int... kSelectors>
 json number_of(const Device& card, const char* function) {
   Number number = 0;
@@ -112,7 +112,7 @@ json throttle_of(const Device& card) {
     unsigned long long flag;
     const char* word;
   };
-  // That a card draws no more than it may is no fault of it.
+  // A power cap is not in this table, because it is not a fault of the card.
   constexpr Reason kReasons[] = {{0x8, "hardware slowdown"},
                                  {0x20, "software thermal slowdown"},
                                  {0x40, "hardware thermal slowdown"},
@@ -126,7 +126,7 @@ json throttle_of(const Device& card) {
   return {{"throttled", throttled}};
 }
 
-// A set without events: the answer, that there is none, is there at once.
+// Waits for an event of an empty set. The call must return immediately, because the set contains no events.
 json events_of(const Device& card) {
   managed_handle(card);
   void* set = nullptr;
@@ -163,7 +163,8 @@ const std::vector<Query>& management_queries() {
   return queries;
 }
 
-// What NVML alone says of a card that is good: remapped rows, links to other cards, and what its siblings have, too.
+// Checks of facts about a good card that only NVML reports: remapped rows, links to other cards, and values that
+// are equal on all cards of a model.
 
 namespace {
 
@@ -199,7 +200,7 @@ json ecc_of(Card card) {
   return now == 1 ? "on" : "off";
 }
 
-// The link behind the last one is refused.
+// Counts the links until NVML refuses an index, which is past the last link.
 json links_of(Card card) {
   int all = 0, up = 0;
   for (int active = 0; nvml_call("nvmlDeviceGetNvLinkState", card, static_cast<unsigned>(all), &active) == 0;
@@ -234,13 +235,13 @@ unsigned index_of(Card card) {
   return index;
 }
 
-json told(const Device& own, const std::string& what) {
+json reported(const Device& own, const std::string& what) {
   Helper helper("ask_card", {std::to_string(index_of(managed_handle(own))), what});
   return helper.answer(kQueryLimit, what).at("told");
 }
 
-// Of all other cards of the same name. One that does not answer is judged by its own case.
-std::vector<json> told_by_siblings(const Device& own, const std::string& what) {
+// Results of all other cards with the same name. A card without an result is left out: its own case reports that.
+std::vector<json> reported_by_siblings(const Device& own, const std::string& what) {
   const std::string name = text_of("nvmlDeviceGetName", managed_handle(own));
   unsigned count = 0;
   must("nvmlDeviceGetCount_v2", &count);
@@ -258,13 +259,14 @@ std::vector<json> told_by_siblings(const Device& own, const std::string& what) {
   return answers;
 }
 
-// What most cards of the model have; skips where they are too few. The record lets `proctor accept` compare two cards.
+// Requires the value that most cards of the model have. Skips the check if there are too few cards. The record
+// lets `proctor accept` compare two cards.
 void expect_as_siblings(const std::string& what) {
   const Device card = leased_device();
   step(fmt::format("given the {} of all cards of the model", what));
-  const json own = told(card, what);
+  const json own = reported(card, what);
   suite::record("same.inventory." + what, own.dump());
-  auto all = told_by_siblings(card, what);
+  auto all = reported_by_siblings(card, what);
   all.push_back(own);
   std::map<std::string, std::size_t> counts;
   for (const json& answer : all) ++counts[answer.dump()];
@@ -278,23 +280,24 @@ void expect_as_siblings(const std::string& what) {
 PROCTOR_CHECK(RowRemap, NoRemapIsPending, "K106", kRemapSource, kGate, {"sysman.remap_pending"}) {
   const Device card = leased_device();
   step("given the remapped rows of the card");
-  expect_same("rows that wait for a reset", "0", told(card, "remaps").at("pending").dump());
+  expect_same("rows that wait for a reset", "0", reported(card, "remaps").at("pending").dump());
 }
 
 PROCTOR_CHECK(RowRemap, NoRemapHasFailed, "K107", kRemapSource, kGate, {"sysman.remap_failed"}) {
   const Device card = leased_device();
   step("given the remapped rows of the card");
-  expect_same("rows that could not be remapped", "0", told(card, "remaps").at("failed").dump());
+  expect_same("rows that could not be remapped", "0", reported(card, "remaps").at("failed").dump());
 }
 
-// A board without a bridge has links that nobody uses: its siblings say how many there should be.
+// A board without a bridge has unused links. The other cards of the model show how many links must be up.
 PROCTOR_CHECK(NvLink, EveryExpectedLinkIsUp, "K108", "NVML API Reference Guide, nvmlDeviceGetNvLinkState",
               kWarn, {"sysman.links_down:dev=0"}) {
   const Device card = leased_device();
   step("given the links of all cards of the model");
-  const json own = told(card, "links");
+  const json own = reported(card, "links");
   int most = suite::on_simgpu() ? own.at("all").get<int>() : own.at("up").get<int>();
-  for (const json& links : told_by_siblings(card, "links")) most = std::max(most, links.at("up").get<int>());
+  for (const json& links : reported_by_siblings(card, "links"))
+    most = std::max(most, links.at("up").get<int>());
   need(most > 0, "needs:links_to_other_cards");
   expect_same("links that are up", std::to_string(most), own.at("up").dump());
 }

@@ -1,4 +1,5 @@
-// The queries of Sysman, each as JSON, and what they alone say of a card that is good.
+// The queries of Sysman, each with its result as JSON, and checks of facts about a good card that only Sysman
+// reports.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 
 namespace proctor::accel {
 
-// The queries of Sysman, each as JSON.
+// Queries of Sysman, each with its result as JSON.
 
 namespace {
 
@@ -108,7 +109,7 @@ json clocks_of(const Device& card) {
     zes_freq_throttle_reason_flag_t flag;
     const char* word;
   };
-  // That a card draws no more than it may is no fault of it.
+  // A power cap is not in this table, because it is not a fault of the card.
   constexpr Reason kReasons[] = {{ZES_FREQ_THROTTLE_REASON_FLAG_THERMAL_LIMIT, "thermal limit"},
                                  {ZES_FREQ_THROTTLE_REASON_FLAG_PSU_ALERT, "power supply"}};
   json clocks = json::array(), throttled = json::array();
@@ -159,14 +160,14 @@ json errors_of(const Device& card) {
   return {{"corrected", corrected}, {"uncorrected", uncorrected}};
 }
 
-// Of a card of which no event was asked for: the answer is there at once.
+// Listens to a card for which no event is registered. The call must return immediately.
 json events_of(const Device& card) {
   auto self = managed(card);
   std::uint32_t with_events = 0;
   zes_event_type_flags_t events = 0;
-  const Status heard =
+  const Status received =
       ZES_CALL(zesDriverEventListen, in_sysman(card).driver, 0U, 1U, &self, &with_events, &events);
-  if (heard.name() != kNotReady) or_skip(heard);
+  if (received.name() != kNotReady) or_skip(received);
   return {{"events", events}};
 }
 
@@ -191,7 +192,7 @@ const std::vector<Query>& management_queries() {
   return queries;
 }
 
-// What Sysman alone says of a card that is good.
+// Checks of facts about a good card that only Sysman reports.
 
 PROCTOR_CHECK(MemoryHealth, EveryModuleIsHealthy, "K110", "Level Zero specification, zes_mem_health_t",
               suite::kGate, {"sysman.request_memory_replacement"}) {

@@ -1,4 +1,5 @@
-// What NVML answers: to bad arguments, about the card that CUDA has, about its processes, and while it works.
+// Checks of the results of NVML: for bad arguments, about the card of CUDA, about the processes on the card, and
+// under load.
 #include <fmt/format.h>
 #include <strings.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@ using nvml::kFunctionNotFound, nvml::kInsufficientSize, nvml::kInvalidArgument, 
     nvml::kNotSupported, nvml::kTimeout, nvml::kUninitialized, nvml::kVersionMismatch;
 constexpr int kDone = nvml::kSuccess;
 constexpr unsigned long long kXidEvent = 0x8;  // nvmlEventTypeXidCriticalError
-constexpr unsigned kNoInstance = 0xffffffff;   // of a card that is not partitioned
+constexpr unsigned kNoInstance = 0xffffffff;   // The instance of a card without partitions (MIG).
 void* const kNowhere = nullptr;
 
 struct ReservedMemory {  // nvmlMemory_v2_t
@@ -46,21 +47,22 @@ struct ManagedEvent {  // nvmlEventData_t
   unsigned instance, compute_instance;
 };
 
-// What a product does not have, it says so before it looks at anything else.
+// Compares the result of a call. NVML_ERROR_NOT_SUPPORTED is allowed: a product returns it before it checks the
+// arguments.
 void expect_result(const std::string& what, int expected, int got) {
   if (got == kNotSupported) return;
   expect_same(what, std::to_string(expected), std::to_string(got));
 }
 
-// The same, where nothing is left to ask without that answer.
+// Like expect_result(), but NVML_ERROR_NOT_SUPPORTED skips the check, because the following steps need the result.
 void need_result(const char* function, int expected, int got) {
   if (got == kNotSupported) suite::skip(std::string("unsupported:") + function);
   expect_result(function, expected, got);
 }
 
-// The answer of a getter of one number, over memory that held another one.
+// The result of a getter of one number. The memory for the result first contains another number.
 template <typename Number = unsigned, typename... Arguments>
-Number told(const char* getter, Arguments... arguments) {
+Number reported(const char* getter, Arguments... arguments) {
   auto number = static_cast<Number>(~0ULL);
   need_result(getter, kDone, nvml_call(getter, arguments..., &number));
   return number;
@@ -74,7 +76,8 @@ int attribute(const Device& device, cudaDeviceAttr which) {
 
 // ---- getters ----
 
-// A function of a device, `numbers` enumerations of which 0 is one, and one or two places for the answer.
+// A function of NVML with a device as its first argument. After it come `numbers` enumerators, for which 0 is
+// valid, and one or two pointers for the result.
 struct Getter {
   const char* name;
   int numbers = 0;
@@ -116,7 +119,7 @@ struct BadQuestion {
   const char* what;
   int expected;
   int (*ask)(Handle device);
-  int or_else = expected;  // as much a refusal
+  int or_else = expected;  // Another result that counts as a refusal.
 };
 
 EventSet event_set() {
@@ -126,7 +129,7 @@ EventSet event_set() {
   return set;
 }
 
-// What is answered to a question about a set of events, which is gone afterwards.
+// Creates a set of events, returns the result of `ask` for it, and frees the set.
 template <typename Ask>
 int of_event_set(const Ask& ask) {
   const EventSet set = event_set();
@@ -142,7 +145,7 @@ int by_bus_id(const char* id) {
 
 int at_index(unsigned past_the_end) {
   Handle found = nullptr;
-  return nvml_call("nvmlDeviceGetHandleByIndex_v2", told("nvmlDeviceGetCount_v2") + past_the_end, &found);
+  return nvml_call("nvmlDeviceGetHandleByIndex_v2", reported("nvmlDeviceGetCount_v2") + past_the_end, &found);
 }
 
 template <int kEnumeration>
@@ -249,7 +252,7 @@ constexpr BadQuestion kBadQuestions[] = {
 
 // ---- texts and processes ----
 
-// A text, asked for with each room up to one more than it needs.
+// Requests a text with each buffer size from 0 to one more than the text needs.
 std::string text_in_its_room(const std::string& what, const std::function<int(char*, unsigned)>& give) {
   constexpr char kUntouched = 'x';
   std::string text(96, kUntouched);
@@ -266,7 +269,7 @@ std::string text_in_its_room(const std::string& what, const std::function<int(ch
   return text.c_str();
 }
 
-// Holds memory of the card until it may end.
+// Holds memory of the card until the check ends the helper.
 PROCTOR_HELPER(hold_card) {
   const auto context = leased();
   const Buffer held = device_memory(context, std::stoul(words.at(0)));
@@ -279,7 +282,7 @@ const nvml::ProcessInfo* process(const std::vector<nvml::ProcessInfo>& all, unsi
   return found == all.end() ? nullptr : &*found;
 }
 
-// Those on a card, in the order in which they are told. The answer fills no more than the room that it has.
+// The processes on a card, in the order of NVML's result. Verifies that NVML writes no more entries than `room`.
 std::vector<nvml::ProcessInfo> processes_in(Handle device, unsigned room, unsigned expected) {
   constexpr unsigned kUntouched = 0xfffffff0;
   std::vector<nvml::ProcessInfo> processes(expected + 3, nvml::ProcessInfo{kUntouched, 0, 1, 1});
@@ -295,11 +298,13 @@ std::vector<nvml::ProcessInfo> processes_in(Handle device, unsigned room, unsign
   return processes;
 }
 
-// Each has twice the time of the one before: 10 ms to 1.28 s on the simulator, 1.5 s to 24 s on a product.
+// The number of tries. Each try takes twice as long as the previous one. The simulator goes from 10 ms to 1.28 s,
+// a product from 1.5 s to 24 s.
 int tries() { return suite::on_simgpu() ? 8 : 5; }
 
-// How busy the card says it is, while its work takes all its time or while there is none. A product looks back at the last second,
-// the simulated one at the time since it was last asked. This machine may be busy, too: a later try has more time.
+// The utilization that NVML reports for the time that `pass_time` takes. A product reports the last second; the
+// simulated card reports the time since the previous query. Other load on this machine can disturb a try, so later
+// tries take longer.
 nvml::Utilization utilization_after(Handle device, const std::function<void(Nanoseconds)>& pass_time,
                                     int tries_before = 0) {
   nvml::Utilization seen{~0U, ~0U};
@@ -338,7 +343,7 @@ PROCTOR_CHECK(Nvml, InvalidArgumentReturnsDocumentedError, "K81",
   }
 }
 
-// Another part of the program may use it, too.
+// Other parts of the program may use NVML at the same time. NVML therefore counts its users.
 PROCTOR_CHECK(Nvml, InitIsReferenceCounted, "K82",
               "NVML API Reference Guide, nvmlInit_v2 and nvmlShutdown: reference count", kWarn,
               {"error.swallowed:api=nvmlDeviceGetCount_v2"}) {
@@ -392,7 +397,7 @@ PROCTOR_CHECK(
   expect_same("the UUID, compared with CUDA", "GPU" + context.device().properties().uuid, uuid);
   const std::string driver = of_system("nvmlSystemGetDriverVersion");
   const std::string library = of_system("nvmlSystemGetNVMLVersion");
-  const int cuda = told<int>("nvmlSystemGetCudaDriverVersion_v2");
+  const int cuda = reported<int>("nvmlSystemGetCudaDriverVersion_v2");
   int runtime_says = 0;
   CUDA_CALL(cudaDriverGetVersion, &runtime_says).or_throw();
   expect_same("the version of CUDA, compared with the runtime", std::to_string(runtime_says),
@@ -407,12 +412,12 @@ PROCTOR_CHECK(Nvml, EveryPciAddressFormFindsCard, "K84",
   const Device& card = context.device();
   const Handle device = managed_handle(card);
   step("given each place in the list");
-  const auto count = told("nvmlDeviceGetCount_v2");
+  const auto count = reported("nvmlDeviceGetCount_v2");
   for (unsigned index = 0; index < count; ++index) {
     Handle found = nullptr;
     need_result("nvmlDeviceGetHandleByIndex_v2", kDone,
                 nvml_call("nvmlDeviceGetHandleByIndex_v2", index, &found));
-    expect_same("its index", std::to_string(index), std::to_string(told("nvmlDeviceGetIndex", found)));
+    expect_same("its index", std::to_string(index), std::to_string(reported("nvmlDeviceGetIndex", found)));
   }
   step("given the address that the card reports");
   nvml::PciInfo pci;
@@ -431,7 +436,7 @@ PROCTOR_CHECK(Nvml, EveryPciAddressFormFindsCard, "K84",
   expect_true(pci.subsystem_id != ~0U, "the subsystem is reported");
   step("given each form of the address");
   std::vector<std::string> names = {pci.bus_id, pci.legacy_bus_id, address.substr(0, 10)};
-  if (pci.domain == 0) names.push_back(address.substr(5));  // without a domain it is of domain 0
+  if (pci.domain == 0) names.push_back(address.substr(5));  // An address without a domain is in domain 0.
   for (const auto& name : names) {
     Handle found = nullptr;
     expect_result("the card at " + name, kDone,
@@ -445,7 +450,7 @@ PROCTOR_CHECK(Nvml, BothMemoryInfoVersionsAgree, "K85",
               {"sysman.freeze_free_memory", "sysman.limit_reported_memory_use:api=nvmlDeviceGetMemoryInfo"}) {
   const auto context = leased();
   const Handle device = managed_handle(context.device());
-  // What a desktop has comes and goes.
+  // On a card with a display, the desktop allocates and frees memory meanwhile.
   const std::uint64_t slack = context.device().properties().display ? kFreeSlack : 8 << 20;
   const auto seen = [&] {
     nvml::Memory memory{1, 2, 3};
@@ -496,7 +501,7 @@ PROCTOR_CHECK(
     std::vector<nvml::ProcessInfo> running;
     for (unsigned room = 0; room <= others + 3; ++room) running = processes_in(device, room, others + 1);
     if (process(running, own) == nullptr && !suite::on_simgpu())
-      suite::skip("unsupported:process_ids");  // a container
+      suite::skip("unsupported:process_ids");  // In a container with its own process ids.
     for (const unsigned wanted : {own, pid}) {
       const auto* const found = process(running, wanted);
       expect_true(found != nullptr, wanted == own ? "this process is listed" : "the other process is listed");
@@ -519,7 +524,8 @@ PROCTOR_CHECK(Utilization, GpuUtilizationFollowsWork, "K87",
   Queue first(context), second(context);
   const auto rest = [](Nanoseconds time) { std::this_thread::sleep_for(time); };
   const auto work_of = [&](std::vector<Queue*> queues) {
-    return [&context, queues] {  // makes ready, while nobody looks: the card rests meanwhile
+    // Creates the latch outside the measured time, in which the card would be idle.
+    return [&context, queues] {
       return [latch = std::make_shared<Latch>(context), queues](Nanoseconds time) {
         for (Queue* queue : queues) latch->hold(*queue);
         std::this_thread::sleep_for(time);
@@ -568,41 +574,42 @@ PROCTOR_CHECK(Sensor, ReadingsStayWithinLimits, "K88",
   latch.hold(queue);
   constexpr int kSm = 1, kMemory = 2;
   for (int clock = 0; clock < 4; ++clock) {
-    const auto now = told("nvmlDeviceGetClockInfo", device, clock);
-    const auto most = told("nvmlDeviceGetMaxClockInfo", device, clock);
+    const auto now = reported("nvmlDeviceGetClockInfo", device, clock);
+    const auto most = reported("nvmlDeviceGetMaxClockInfo", device, clock);
     expect_true(now > 0 && now <= most,
                 fmt::format("clock {} is at most its fastest: {} of {} MHz", clock, now, most));
     if (clock != kSm && clock != kMemory) continue;
     const int khz = attribute(card, clock == kSm ? cudaDevAttrClockRate : cudaDevAttrMemoryClockRate);
     expect_same("the fastest clock, compared with CUDA", std::to_string(khz / 1000), std::to_string(most));
   }
-  const auto reasons = told<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons", device);
+  const auto reasons = reported<unsigned long long>("nvmlDeviceGetCurrentClocksThrottleReasons", device);
   constexpr unsigned long long kIdle = 0x1, kHeat = 0x20 | 0x40;
   expect_true((reasons & (kIdle | kHeat)) == 0,
               fmt::format("the card is neither idle nor slowed by heat, got {:#x}", reasons));
   latch.open();
   queue.synchronize();
 
-  const auto celsius = told("nvmlDeviceGetTemperature", device, 0);
-  const auto shutdown = told("nvmlDeviceGetTemperatureThreshold", device, 0);
-  const auto slowdown = told("nvmlDeviceGetTemperatureThreshold", device, 1);
+  const auto celsius = reported("nvmlDeviceGetTemperature", device, 0);
+  const auto shutdown = reported("nvmlDeviceGetTemperatureThreshold", device, 0);
+  const auto slowdown = reported("nvmlDeviceGetTemperatureThreshold", device, 1);
   expect_true(celsius > 0 && celsius < slowdown && slowdown < shutdown,
               fmt::format("temperature, slowdown and shutdown are in ascending order, got {}, {} and {}",
                           celsius, slowdown, shutdown));
-  const auto power = told("nvmlDeviceGetPowerUsage", device);
-  const auto limit = told("nvmlDeviceGetEnforcedPowerLimit", device);
+  const auto power = reported("nvmlDeviceGetPowerUsage", device);
+  const auto limit = reported("nvmlDeviceGetEnforcedPowerLimit", device);
   expect_true(
       power > 1000 && power < limit + limit / 2,
       fmt::format("the power is more than a watt and within its limit, got {} of {} mW", power, limit));
-  const auto width = told("nvmlDeviceGetCurrPcieLinkWidth", device);
-  const auto generation = told("nvmlDeviceGetCurrPcieLinkGeneration", device);
+  const auto width = reported("nvmlDeviceGetCurrPcieLinkWidth", device);
+  const auto generation = reported("nvmlDeviceGetCurrPcieLinkGeneration", device);
   expect_true(width >= 1 && width <= 32 && (width & (width - 1)) == 0,
               fmt::format("the number of lanes is a power of two up to 32, got {}", width));
   expect_true(generation >= 1 && generation <= 7,
               fmt::format("the generation of PCIe is from 1 to 7, got {}", generation));
 }
 
-// Both are told of the same card at the same time. A product tells the mean of some time before.
+// NVML reports power and energy of the same card at the same time. The power of a product is a mean over a time
+// before the query.
 PROCTOR_CHECK(EnergyCounter, EnergyEqualsPowerTimesTime, "K96",
               "NVML API Reference Guide, nvmlDeviceGetTotalEnergyConsumption, nvmlDeviceGetPowerUsage", kWarn,
               {"sysman.energy_scale", "sysman.repeat_first_answer:api=nvmlDeviceGetTotalEnergyConsumption",
@@ -610,7 +617,9 @@ PROCTOR_CHECK(EnergyCounter, EnergyEqualsPowerTimesTime, "K96",
   const auto context = leased();
   const Handle device = managed_handle(context.device());
   step("given the energy of a card at rest before and after a while, and its power");
-  const auto energy = [&] { return told<unsigned long long>("nvmlDeviceGetTotalEnergyConsumption", device); };
+  const auto energy = [&] {
+    return reported<unsigned long long>("nvmlDeviceGetTotalEnergyConsumption", device);
+  };
   using Clock = std::chrono::steady_clock;
   const auto before = Clock::now();
   const auto first = energy();
@@ -619,7 +628,7 @@ PROCTOR_CHECK(EnergyCounter, EnergyEqualsPowerTimesTime, "K96",
   const auto ended = Clock::now();
   const auto spent = static_cast<double>(energy() - first);
   const std::chrono::duration<double> least = ended - began, most = Clock::now() - before;
-  const auto power = static_cast<double>(told("nvmlDeviceGetPowerUsage", device));
+  const auto power = static_cast<double>(reported("nvmlDeviceGetPowerUsage", device));
   const double leeway = suite::on_simgpu() ? 1.2 : 3;
   expect_true(spent >= power * least.count() / leeway && spent <= power * most.count() * leeway,
               fmt::format("the energy of {} mJ is about {} mW for {} s", spent, power, least.count()));
@@ -643,8 +652,8 @@ PROCTOR_CHECK(Nvml, ModesMatchCudaAttributes, "K89",
                           attribute(card, cudaDevAttrComputeCapabilityMinor)),
               fmt::format("{}.{}", major, minor));
   expect_same("the compute mode", std::to_string(attribute(card, cudaDevAttrComputeMode)),
-              std::to_string(told("nvmlDeviceGetComputeMode", device)));
-  expect_true(told("nvmlDeviceGetPersistenceMode", device) <= 1, "persistence is on or off");
+              std::to_string(reported("nvmlDeviceGetComputeMode", device)));
+  expect_true(reported("nvmlDeviceGetPersistenceMode", device) <= 1, "persistence is on or off");
   unsigned current = ~0U, pending = ~0U;
   const int mig = nvml_call("nvmlDeviceGetMigMode", device, &current, &pending);
   expect_true(mig == kNotSupported || (mig == kDone && current <= 1 && pending <= 1),
@@ -657,22 +666,25 @@ PROCTOR_CHECK(Nvml, ModesMatchCudaAttributes, "K89",
   if (ecc == 0) return;  // then nothing is counted
   constexpr int kCorrected = 0, kUncorrected = 1, kSinceBoot = 0, kEver = 1;
   for (const int kind : {kCorrected, kUncorrected}) {
-    const auto since_boot = told<unsigned long long>("nvmlDeviceGetTotalEccErrors", device, kind, kSinceBoot);
-    expect_true(since_boot <= told<unsigned long long>("nvmlDeviceGetTotalEccErrors", device, kind, kEver),
-                "the errors since the start are at most those of the lifetime");
+    const auto since_boot =
+        reported<unsigned long long>("nvmlDeviceGetTotalEccErrors", device, kind, kSinceBoot);
+    expect_true(
+        since_boot <= reported<unsigned long long>("nvmlDeviceGetTotalEccErrors", device, kind, kEver),
+        "the errors since the start are at most those of the lifetime");
     if (kind == kUncorrected)
       expect_same("uncorrected errors since the start", "0", std::to_string(since_boot));
   }
 }
 
-// A store where nothing is breaks the context of its process alone, and the driver reports it to all who listen.
+// A store to an unmapped address breaks only the context of its process. The driver reports it as an event to all
+// listeners.
 PROCTOR_CHECK(NvmlEvent, IllegalStoreRaisesXidEvent, "K90",
               "NVML API Reference Guide, nvmlEventSetWait_v2, nvmlEventTypeXidCriticalError; NVIDIA XID "
               "Errors, 13 and 31",
               kWarn, {"error.swallowed:api=nvmlEventSetWait_v2"}) {
   const auto context = leased();
   const Handle device = managed_handle(context.device());
-  const auto types = told<unsigned long long>("nvmlDeviceGetSupportedEventTypes", device);
+  const auto types = reported<unsigned long long>("nvmlDeviceGetSupportedEventTypes", device);
   expect_true(types != ~0ULL && (types & kXidEvent) != 0, "the card reports its critical errors");
   const auto wait = [&](EventSet set, unsigned milliseconds, ManagedEvent& event) {
     event = {nullptr, 0, 0, 0, 0};
@@ -692,7 +704,7 @@ PROCTOR_CHECK(NvmlEvent, IllegalStoreRaisesXidEvent, "K90",
   expect_waited("that", std::chrono::milliseconds(10), watch);
   step("given a second process that stores to an invalid address");
   Helper helper("break_by_address");
-  helper.answer();  // failed
+  helper.answer();  // It reports the failed store.
   expect_result("an event", kDone,
                 wait(set, static_cast<unsigned>(std::chrono::milliseconds(kPatience).count()), event));
   expect_true(event.device == device && event.type == kXidEvent,

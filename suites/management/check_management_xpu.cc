@@ -1,5 +1,6 @@
-// What Sysman says of the card that Level Zero has: who it is, what it consists of, how it is, who uses it. Every answer is
-// written over bytes that are no right answer anywhere, so that a member that is left as it was is seen.
+// Checks of what Sysman reports about the card of Level Zero: identity, components, state and processes. Each
+// result is written over bytes that are not a valid result of any query. Members that the driver did not write are
+// therefore visible.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -28,8 +29,8 @@ using suite::kWarn;
 using suite::step;
 using Clock = std::chrono::steady_clock;
 
-// The leased device, which is a card: in the other hierarchies it may be a tile, and what is managed is the card all the same.
-// A mask may leave one tile of a card.
+// The leased device, if it is a whole card. In other hierarchies the device can be a tile, but Sysman manages the
+// card. A device mask can leave only one tile of a card. In both cases the check is skipped.
 Device leased_card() {
   const char* const hierarchy = std::getenv("ZE_FLAT_DEVICE_HIERARCHY");
   if (hierarchy != nullptr && std::string_view(hierarchy) != "COMPOSITE")
@@ -39,12 +40,14 @@ Device leased_card() {
   return card;
 }
 
-// All of a list of handles: asked for how many there are, for the first alone, for all, and with more room than that.
+// All handles of a list. Requests the count, then the exact number, then with more room, then the first handle
+// only. Verifies each result.
 template <typename Handle, typename List>
 std::vector<Handle> listed(const std::string& what, const List& list) {
   const auto kNone = reinterpret_cast<Handle>(static_cast<std::uintptr_t>(kUntold));
   std::uint32_t there = 0;
   or_skip(list(&there, nullptr));
+  // A product can have no component of this kind.
   expect_true(there > 0 || !suite::on_simgpu(), what + " lists at least one");  // a product may lack a kind
   std::vector<Handle> all;
   for (const std::uint32_t room : {there, there + 2, 1U}) {
@@ -69,7 +72,7 @@ std::vector<Handle> listed(const std::string& what, const List& list) {
 #define LISTED(call, Handle, device) \
   listed<Handle>(#call, [&](std::uint32_t* count, Handle* out) { return ZES_CALL(call, device, count, out); })
 
-// Where the components of one kind sit: on tiles that there are, and as many on each of them.
+// The tiles on which the components of one kind are. Each tile must exist, and all tiles must have equally many.
 class Places {
  public:
   Places(std::string what, const Device& card) : what_(std::move(what)), tiles_(card.tiles().size()) {}
@@ -97,13 +100,13 @@ class Places {
   std::map<std::uint32_t, int> on_tile_;
 };
 
-// A promise of a property: what it speaks of must not be unknown to the driver.
+// If a property states that a function exists, the call of that function must not be unsupported.
 void expect_kept(const std::string& promise, std::uint32_t promised, const Status& status) {
   expect_true(promised <= 1, promise + " is true or false");
   if (promised != 0) expect_true(!status.unsupported(), promise + ": " + status.call() + " is there");
 }
 
-// A number that may be unknown, which is told as a negative one.
+// Requires a number within a range. A negative number means that the driver does not have the value.
 void expect_between(const std::string& what, double least, double got, double most) {
   if (got < 0) return;
   expect_true(got >= least && got <= most,
@@ -118,12 +121,12 @@ std::string text_of(const std::string& what, const char (&text)[kSize]) {
   return {std::begin(text), end};
 }
 
-// What lies between two answers of a counter with a clock of its own.
+// The difference between two readings of a counter, and between their timestamps.
 struct Elapsed {
   std::uint64_t counted, by_clock;
 };
 
-// Takes an answer, lets `pass_time` happen, takes another one.
+// Reads the counter, runs `pass_time`, and reads the counter again.
 template <typename Counter, typename Read, typename Pass>
 Elapsed between(std::uint64_t Counter::*counter, const Read& read, const Pass& pass_time) {
   const Counter first = read();
@@ -132,7 +135,7 @@ Elapsed between(std::uint64_t Counter::*counter, const Read& read, const Pass& p
   return {last.*counter - first.*counter, last.timestamp - first.timestamp};
 }
 
-// The same of a counter whose clock counts microseconds.
+// Like between(), and verifies that the timestamps are microseconds.
 template <typename Counter, typename Read, typename Pass>
 Elapsed between_by_microseconds(std::uint64_t Counter::*counter, const Read& read, const Pass& pass_time) {
   const auto microseconds = [](Clock::duration time) {
@@ -157,7 +160,7 @@ double share_of(const Elapsed& elapsed) {
          static_cast<double>(std::max<std::uint64_t>(elapsed.by_clock, 1));
 }
 
-// Uses the card until it may end.
+// Uses the card until the check ends the helper.
 PROCTOR_HELPER(hold_card) {
   const auto context = leased();
   const Buffer held = used_memory(context, std::stoul(words.at(0)));
@@ -165,7 +168,8 @@ PROCTOR_HELPER(hold_card) {
   suite::wait_for_input();
 }
 
-// The processes on a card, with room for `room` of the `there` that are expected.
+// The processes on a card. `room` is the number of entries in the buffer, `there` the expected number of
+// processes.
 std::vector<zes_process_state_t> processes_in(zes_device_handle_t card, std::uint32_t room,
                                               std::uint32_t there) {
   std::vector<zes_process_state_t> processes(room + 2,
@@ -189,15 +193,16 @@ void expect_link(const std::string& what, const zes_pci_speed_t& link) {
       link.width == -1 || (link.width >= 1 && link.width <= 32 && (link.width & (link.width - 1)) == 0),
       fmt::format("{}: the number of lanes is a power of two up to 32, got {}", what, link.width));
   if (link.gen < 1 || link.gen > 6 || link.width < 1 || link.maxBandwidth == -1) return;
-  constexpr double kTransfers[] = {2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};  // a second and lane, of a bit
+  // Bits per second and lane, by PCIe generation.
+  constexpr double kTransfers[] = {2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};
   const double raw = kTransfers[link.gen - 1] * link.width / 8;
-  const auto told = static_cast<double>(link.maxBandwidth);
-  expect_true(told >= raw * 0.75 && told <= raw,  // up to a fifth is lost to the code on the line
+  const auto reported = static_cast<double>(link.maxBandwidth);
+  expect_true(reported >= raw * 0.75 && reported <= raw,  // up to a fifth is lost to the code on the line
               fmt::format("{}: {} lanes of generation {} transfer {} bytes a second, got {}", what,
-                          link.width, link.gen, raw, told));
+                          link.width, link.gen, raw, reported));
 }
 
-// The counters of a link go on by a clock of their own, and those that the card does not have are 0.
+// Verifies that the counters of the link and their timestamps increase, and that unsupported counters are 0.
 void expect_link_counted(zes_device_handle_t card, const zes_pci_properties_t& properties) {
   const auto read = [card] {
     zes_pci_stats_t stats;
@@ -221,7 +226,7 @@ void expect_link_counted(zes_device_handle_t card, const zes_pci_properties_t& p
   expect_counter("bytes sent", counts_bytes, first.txCounter, last.txCounter);
 }
 
-// The windows of a card in the machine's addresses: PCI lets each have a power of two of bytes, at a multiple of that.
+// Verifies the PCI BARs of the card. PCI requires that the size is a power of two, and the base a multiple of it.
 void expect_windows(zes_device_handle_t card) {
   std::uint32_t count = 0;
   if (!ZES_CALL(zesDevicePciGetBars, card, &count, nullptr).ok() || count == 0) return;
@@ -344,8 +349,8 @@ PROCTOR_CHECK(Sysman, MemoryModulesCoverDeviceMemory, "K93",
               "each tile has memory");
 }
 
-// Only the simulator must count microseconds: "The activeTime time units are implementation-specific". With the kernel driver
-// xe, Intel's driver counts ticks of the device.
+// Only the simulator must count microseconds. The specification: "The activeTime time units are
+// implementation-specific". With the kernel driver xe, Intel's driver counts ticks of the device.
 PROCTOR_CHECK(Utilization, EngineActivityFollowsWork, "K87", "Level Zero specification, zes_engine_stats_t",
               kWarn,
               {"sysman.report_idle", "sysman.wrong_device:api=zesEngineGetActivity",
@@ -371,7 +376,7 @@ PROCTOR_CHECK(Utilization, EngineActivityFollowsWork, "K87", "Level Zero specifi
   }
   at.expect_even();
   expect_true(tiles.empty() || at.on_tiles() == 0 || at.on_tiles() == tiles.size(), "each tile has engines");
-  // The busiest group of each place while the card works at another one.
+  // The share of time of the busiest engine group at each place, while the card works at the place of `worker`.
   const auto shares = [&](const Device& worker, int tries_before) {
     const Context context(worker);
     Queue queue(context);
@@ -383,7 +388,7 @@ PROCTOR_CHECK(Utilization, EngineActivityFollowsWork, "K87", "Level Zero specifi
         expect_true(stats.activeTime != ~0ULL && stats.timestamp != ~0ULL, "both counters are reported");
         return stats;
       };
-      Latch held(context);  // not while the counters run: the card would rest meanwhile
+      Latch held(context);  // Created before the counters are read, because the card would be idle meanwhile.
       const auto work = [&] {
         held.hold(queue);
         std::this_thread::sleep_for(std::chrono::milliseconds((suite::on_simgpu() ? 5 : 50) << tries_before));
@@ -402,7 +407,8 @@ PROCTOR_CHECK(Utilization, EngineActivityFollowsWork, "K87", "Level Zero specifi
     step(fmt::format("given work at place {} of {}", place, places.size()));
     std::vector<double> busiest = shares(places[place], 0);
     for (int i = 1; i < (suite::on_simgpu() ? 8 : 5) && busiest[place] <= 0.5; ++i)
-      busiest = shares(places[place], i);  // this machine may be busy: a later try has more time
+      // Other load on this machine can disturb a try: later tries take longer.
+      busiest = shares(places[place], i);
     for (std::size_t i = 0; i < places.size(); ++i)
       expect_true((busiest[i] > 0.5) == (i == place),
                   fmt::format("the engines at place {} work exactly if they have work, got {} of the time", i,
@@ -439,7 +445,7 @@ PROCTOR_CHECK(Sensor, ClockStaysWithinRange, "K88",
       static_cast<void>(ZES_CALL(zesDeviceEventRegister, managed(card), 0));
     }
     const auto state = TOLD(zes_freq_state_t, ZES_STRUCTURE_TYPE_FREQ_STATE, zesFrequencyGetState, clock);
-    const double idle = suite::on_simgpu() ? properties.min : 0;  // a card at rest may stop its clock
+    const double idle = suite::on_simgpu() ? properties.min : 0;  // An idle product can stop its clock.
     expect_between("the clock", idle, state.actual, properties.max);
     expect_between("the requested clock", 0, state.request, properties.max);
     expect_between("the clock that the power allows", 0, state.tdp, properties.max);
@@ -509,7 +515,7 @@ PROCTOR_CHECK(Sysman, HealthyCardReportsNoFault, "K94",
                 std::to_string(sets.rbegin()->second));
 }
 
-// Nothing is done to the card: who listens hears nothing, and is not kept waiting.
+// The check does nothing to the card. A listener must get no event, and must not wait longer than its timeout.
 PROCTOR_CHECK(
     Sysman, IdleCardRaisesNoEvents, "K99",
     "Level Zero specification, zesDeviceEventRegister, zesDriverEventListen, zesDriverEventListenEx", kWarn,
@@ -524,8 +530,8 @@ PROCTOR_CHECK(
   const auto expect_none = [&](const std::string& what, const auto& listen) {
     std::uint32_t with_events = ~0U;
     zes_event_type_flags_t events = ~0U;
-    const Status heard = listen(&with_events, &events);
-    if (heard.name() != kNotReady) or_skip(heard);
+    const Status received = listen(&with_events, &events);
+    if (received.name() != kNotReady) or_skip(received);
     expect_same(what + ", devices with events", "0", std::to_string(with_events));
     expect_same(what + ", the events", "0x0", fmt::format("{:#x}", events));
   };
@@ -566,7 +572,7 @@ PROCTOR_CHECK(ProcessList, ProcessesAreListedWithMemory, "K86",
     for (const std::uint32_t wanted : {own, pid}) {
       const auto found = std::ranges::find(running, wanted, &zes_process_state_t::processId);
       if (found == running.end() && !suite::on_simgpu())
-        suite::skip("unsupported:process_ids");  // a container
+        suite::skip("unsupported:process_ids");  // In a container with its own process ids.
       expect_true(found != running.end(),
                   wanted == own ? "this process is listed" : "the other process is listed");
       if (found == running.end()) continue;
@@ -581,7 +587,7 @@ PROCTOR_CHECK(ProcessList, ProcessesAreListedWithMemory, "K86",
   }
 }
 
-PROCTOR_CHECK(Sensor, PowerStaysWithinLimits, "K95",
+PROCTOR_CHECK(Sensor, PowerStaysBelowTwiceLimit, "K95",
               "Level Zero specification, zes_power_properties_t, zes_power_energy_counter_t, "
               "zesDeviceGetCardPowerDomain",
               kWarn,

@@ -1,5 +1,5 @@
-// Processes that fork: before the first call, a fork does no harm; after it, nothing works in the child, but
-// it must get an error.
+// Checks of processes that fork. A fork before the first CUDA call does no harm. After a fork that follows the
+// first call, the child cannot use CUDA, and must get an error.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,15 +20,15 @@ using suite::step;
 constexpr const char* kFork =
     "PyTorch: Cannot re-initialize CUDA in forked subprocess; cudaErrorInitializationError";
 
-constexpr int kNoRoom = 77;  // the child has no room for a context
+constexpr int kNoRoom = 77;  // Exit code of a child that has no room for a context.
 
-// Forks after initialisation; the child asks for memory and tells by its exit code whether it was refused.
+// Forks after initialisation. The exit code of the child shows whether its allocation was refused.
 PROCTOR_HELPER(fork_after_init) {
   const auto context = leased();
   const Buffer held = device_memory(context, 4096);
   const pid_t child = fork();
   if (child == 0) {
-    alarm(static_cast<unsigned>(kPatience.count()));  // a call that hangs ends the child
+    alarm(static_cast<unsigned>(kPatience.count()));  // Ends the child if a call hangs.
     void* pointer = nullptr;
     _exit(cudaMalloc(&pointer, 4096) == cudaSuccess ? 1 : 0);
   }
@@ -37,7 +37,7 @@ PROCTOR_HELPER(fork_after_init) {
   suite::answer({{"refused", WIFEXITED(status) && WEXITSTATUS(status) == 0}});
 }
 
-// Forks before the first call; parent and child each use the device.
+// Forks before the first CUDA call. Parent and child each use the device.
 PROCTOR_HELPER(fork_before_init) {
   const pid_t child = fork();
   bool same = false;
@@ -62,13 +62,14 @@ PROCTOR_HELPER(fork_before_init) {
 
 }  // namespace
 
-PROCTOR_CHECK(Fork, ChildAfterInitializationFails, "K50", kFork, kGate, {"host.allow_calls_after_fork"}) {
+PROCTOR_CHECK(Fork, ChildOfInitializedProcessCannotAllocate, "K50", kFork, kGate,
+              {"host.allow_calls_after_fork"}) {
   step("given a second process that forks after its first call");
   Helper helper("fork_after_init");
   expect_true(helper.answer().at("refused").get<bool>(), "the child is refused memory, at once");
 }
 
-PROCTOR_CHECK(Fork, ParentAndChildWorkBeforeInitialization, "K50", kFork, kGate,
+PROCTOR_CHECK(Fork, ForkBeforeInitializationLeavesCudaUsable, "K50", kFork, kGate,
               {"memory.corrupt_copy:at=17,times=1", "copy.skip:times=1"}) {
   step("given a second process that forks before its first call");
   Helper helper("fork_before_init");

@@ -1,5 +1,5 @@
-// What the management interface says to a process that only looks: each answer comes in time, and memory follows a
-// known load.
+// Checks of the management interface from a process that only queries. Each result must come in time, and the
+// reported memory must follow a known load.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -18,9 +18,9 @@
 namespace proctor::accel {
 namespace {
 
-// Work that a card can be watched at.
+// Work that makes the card busy while another process queries it.
 
-// Writes so many words of 8 bytes and judges them, by kernels.
+// Writes `n` words of 8 bytes with one kernel and verifies them with another.
 void work_on_memory(const Context& context, std::uint32_t n) {
   constexpr std::uint32_t kNoise = 2;
   Queue queue(context);
@@ -35,7 +35,7 @@ void work_on_memory(const Context& context, std::uint32_t n) {
   queue.synchronize();
 }
 
-// Copies so many bytes to the device and back.
+// Copies `bytes` bytes to the device and back.
 void work_on_link(const Context& context, std::size_t bytes) {
   Queue queue(context);
   const Buffer device = device_memory(context, bytes), host = host_memory(context, bytes);
@@ -60,7 +60,7 @@ constexpr const char* kFollows =
     by_vendor("Level Zero specification, zes_mem_state_t and zes_process_state_t",
               "NVML API Reference Guide, nvmlMemory_t and nvmlProcessInfo_t");
 
-// Has kHeld of the device's memory until it may end.
+// Holds kHeld bytes of the device's memory until the check ends the helper.
 PROCTOR_HELPER(hold_known_memory) {
   const auto context = leased();
   const Buffer held = used_memory(context, kHeld);
@@ -68,7 +68,7 @@ PROCTOR_HELPER(hold_known_memory) {
   suite::wait_for_input();
 }
 
-std::uint64_t used_as_told(Asker& asker) {
+std::uint64_t used_as_reported(Asker& asker) {
   const json memory = asker.ask(kMemoryQuery);
   const auto used = memory.at("used").get<std::uint64_t>(), total = memory.at("total").get<std::uint64_t>();
   expect_true(used <= total, "used are " + std::to_string(used) + " of " + std::to_string(total) + " bytes");
@@ -126,12 +126,12 @@ PROCTOR_CHECK(Management, UsedMemoryFollowsOtherProcess, "K98", kFollows, kWarn,
   const Context context(card);
   const Buffer counted = need_counted_memory(context);
   Asker asker;
-  used_as_told(asker);
+  used_as_reported(asker);
   step("given another process with 320 MiB of the card's memory");
-  const std::uint64_t before = used_as_told(asker);
+  const std::uint64_t before = used_as_reported(asker);
   Helper holder("hold_known_memory");
   const int pid = holder.answer().at("pid").get<int>();
-  const std::uint64_t during = used_as_told(asker);
+  const std::uint64_t during = used_as_reported(asker);
   expect_true(
       during + kFreeSlack >= before + kHeld,
       "used memory rose by that size, got " + std::to_string(before) + " and then " + std::to_string(during));
@@ -139,7 +139,7 @@ PROCTOR_CHECK(Management, UsedMemoryFollowsOtherProcess, "K98", kFollows, kWarn,
   const std::string name = std::to_string(pid);
   if (!processes.is_null()) {
     const bool listed = processes.contains(name);
-    // In a container with process ids of its own nobody can tell.
+    // In a container with its own process ids, the process cannot be found by its pid.
     expect_true(listed || !suite::on_simgpu(), "the process is listed");
     if (listed)
       expect_true(processes.at(name).get<std::uint64_t>() >= kHeld,
@@ -148,15 +148,16 @@ PROCTOR_CHECK(Management, UsedMemoryFollowsOtherProcess, "K98", kFollows, kWarn,
   step("given the end of that process");
   holder.finish();
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  std::uint64_t after = used_as_told(asker);
+  std::uint64_t after = used_as_reported(asker);
   while (after > before + kFreeSlack && std::chrono::steady_clock::now() < deadline)
-    after = used_as_told(asker);
+    after = used_as_reported(asker);
   expect_true(after <= before + kFreeSlack, "used memory is at most as before, got " +
                                                 std::to_string(before) + " and then " +
                                                 std::to_string(after));
 }
 
-// What the management interface says of a card that is good: its link to the host, and how it is under load.
+// Checks of what the management interface reports about a good card: its link to the host, and its state under
+// load.
 
 namespace {
 
@@ -181,10 +182,12 @@ constexpr const char* kThrottleSource =
 constexpr const char* kCorrectedSource = by_vendor("Level Zero specification, ZES_RAS_ERROR_TYPE_CORRECTABLE",
                                                    "NVIDIA GPU Memory Error Management: corrected errors");
 
-// A link repeats a packet now and then, and a memory corrects an error: a good card does so a few times in a day.
+// Limits of a good card. A link sometimes repeats a packet, and a memory sometimes corrects an error, a few times
+// a day.
 constexpr std::uint64_t kFewReplays = 16, kFewCorrected = 100;
 constexpr std::size_t kLinkBytes = 1 << 20;
-constexpr std::chrono::seconds kWakesWithin{2};  // a link that was idle
+// The time that an idle link may take to reach its full speed.
+constexpr std::chrono::seconds kWakesWithin{2};
 
 std::uint64_t count_of(Asker& asker, const char* query, const char* key) {
   return asker.ask(query).at(key).get<std::uint64_t>();
@@ -200,7 +203,7 @@ PROCTOR_CHECK(PcieLink, WidthIsMaximal, "K100", kLinkSource, kWarn, {"sysman.lin
   expect_same("the lanes of the link", link.at("max_width").dump(), link.at("width").dump());
 }
 
-// A link that nobody uses slows down.
+// An idle link reduces its speed. The check therefore copies first.
 PROCTOR_CHECK(PcieLink, GenerationIsMaximalUnderLoad, "K101", kLinkSource, kWarn, {"sysman.link_slow"}) {
   const auto context = leased();
   Asker asker;
@@ -258,7 +261,7 @@ PROCTOR_CHECK(ErrorCounter, LoadCausesFewCorrectedErrors, "K105", kCorrectedSour
               fmt::format("errors that are corrected are few: {} before, {} after", before, after));
 }
 
-// What the management interface measures on a device that works.
+// Checks of the sensors of a device that works.
 
 namespace {
 
@@ -306,8 +309,8 @@ PROCTOR_CHECK(EnergyCounter, EnergyNeverDecreases, "K54", kEnergy, kWarn, {"sysm
                   std::to_string(after.microjoules) + " microjoules");
 }
 
-// A card that works draws more than a watt, and less than twice what it may: a counter in another unit is off by a
-// thousand. The counter is read when it has just changed, because some change only now and then.
+// A card under load draws more than a watt, and less than twice its limit. A counter in another unit is wrong by a
+// factor of 1,000. Some counters change only at intervals, so the check reads the counter directly after a change.
 PROCTOR_CHECK(EnergyCounter, UnitIsMicrojoule, "K60", kEnergy, kWarn, {"sysman.energy_scale"}) {
   const auto context = leased();
   const auto changed_since = [&](const Energy& before) {
@@ -328,7 +331,7 @@ PROCTOR_CHECK(EnergyCounter, UnitIsMicrojoule, "K60", kEnergy, kWarn, {"sysman.e
   const double watts =
       static_cast<double>(last.microjoules - first.microjoules) / std::max(microseconds, 1.0);
   suite::measure("power", watts, "W");
-  constexpr double kAnyCard = 5000;  // where no limit is told
+  constexpr double kAnyCard = 5000;  // The limit in watts of a card that reports none.
   const double limit =
       first.limit_milliwatts == 0 ? kAnyCard : static_cast<double>(first.limit_milliwatts) / 1000;
   expect_true(watts >= 1 && watts <= 2 * limit, "the card draws at least a watt and at most twice " +

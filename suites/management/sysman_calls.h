@@ -1,6 +1,7 @@
-// Calls of Sysman by the names of its functions, which only newer loaders have. An answer is written over bytes that
-// are no right answer anywhere. A call that the card does not support ends the check as skip(unsupported:FUNCTION),
-// and one that this user may not make as skip(needs:permission:FUNCTION).
+// Calls of Sysman functions by name, because only newer loaders have these functions. The checks and queries for
+// Intel use them. Each result is written over bytes that are not a valid result of any query. A call that the card
+// does not support ends the check as skip(unsupported:FUNCTION). A call without permission ends it as
+// skip(needs:permission:FUNCTION).
 #pragma once
 
 #include <dlfcn.h>
@@ -15,7 +16,8 @@
 
 namespace proctor::accel {
 
-// Too large for a number and a truth value, and no end of a text.
+// The byte that fills an result before the call. It is too large for a valid number or boolean, and it does not
+// terminate a string.
 inline constexpr int kUntold = 0x7e;
 
 inline void* loader_function(const char* name) {
@@ -45,7 +47,8 @@ Struct untold(zes_structure_type_t type) {
   empty.pNext = nullptr;
   return empty;
 }
-// TOLD(zes_mem_state_t, ZES_STRUCTURE_TYPE_MEM_STATE, zesMemoryGetState, module)
+// The result of a Sysman getter. Example: TOLD(zes_mem_state_t, ZES_STRUCTURE_TYPE_MEM_STATE, zesMemoryGetState,
+// module)
 #define TOLD(Struct, type, call, handle)       \
   [&] {                                        \
     auto answer_ = untold<Struct>(type);       \
@@ -53,7 +56,7 @@ Struct untold(zes_structure_type_t type) {
     return answer_;                            \
   }()
 
-// The management interface's handle of a card.
+// The Sysman handle of a card.
 inline zes_device_handle_t managed(const Device& device) { return in_sysman(device).handle; }
 
 }  // namespace proctor::accel

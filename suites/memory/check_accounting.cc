@@ -1,4 +1,5 @@
-// What the driver (for Level Zero its management interface) says about free memory, before, during and after.
+// Checks of the free memory that the driver reports (on Level Zero its management interface): before, during and
+// after allocations, and when memory is exhausted.
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ constexpr const char* kState =
     by_vendor("Level Zero specification, zesMemoryGetState", "CUDA Runtime API, cudaMemGetInfo");
 constexpr const char* kFrees =
     by_vendor("Level Zero specification, zeMemFree", "CUDA Runtime API, cudaFree: frees the memory space");
-// Of a process that ended without freeing anything.
+// The source of rules about a process that ended without freeing its memory.
 constexpr const char* kEnd = by_vendor("Linux DRM documentation, GEM: the end of a file releases its handles",
                                        "project rule: A process that has ended holds no memory.");
 constexpr const char* kNeighbours =
@@ -38,7 +39,7 @@ PROCTOR_HELPER(hold_memory) {
   suite::wait_for_input();
 }
 
-// The same in the middle of a kernel that never ends.
+// Like hold_memory, while a kernel runs that never ends.
 PROCTOR_HELPER(hold_memory_in_a_kernel) {
   const auto context = leased();
   const Buffer buffer = used_memory(context, kHeld);
@@ -55,16 +56,16 @@ PROCTOR_HELPER(leave_memory) {
   const auto context = leased();
   Buffer buffer = used_memory(context, kHeld);
   suite::answer({{"uuid", context.device().properties().uuid}});
-  static_cast<void>(new Buffer(std::move(buffer)));  // never freed: the end of the process has to do it
+  static_cast<void>(new Buffer(std::move(buffer)));  // Never freed: the end of the process must free it.
   _exit(0);
 }
 
-// Takes pieces of memory until one is refused; `status` tells how that was.
+// Allocates pieces of memory until one is refused. `status` is the result of the last allocation.
 struct Filling {
   explicit Filling(const Context& context) {
     const std::uint64_t free = available_memory(context.device());
     piece = std::clamp<std::uint64_t>(free / 16, 1 << 20, context.device().properties().largest_allocation);
-    const std::uint64_t enough = free / piece * 2;  // a memory that never ends must not be filled for ever
+    const std::uint64_t enough = free / piece * 2;  // An upper bound, in case that no allocation is refused.
     while (status.ok() && buffers.size() < enough) {
       Buffer next;
       status = Buffer::try_allocate(context, {.bytes = piece}, next);
@@ -100,7 +101,7 @@ PROCTOR_CHECK(MemoryInfo, FreeIsAtMostTotal, "M16", kState, kGate,
                   std::to_string(device.properties().memory) + " of " + std::to_string(info.total));
 }
 
-// A driver may give what a check before it freed: in each of these, nothing ran before.
+// The driver may reuse memory that an earlier check freed. The check therefore runs in a process of its own.
 PROCTOR_CHECK(MemoryInfo, FreeFallsByAllocatedSize, "M17", kState, kGate,
               .faults = {"sysman.freeze_free_memory"}, .alone = true) {
   const auto context = leased();
@@ -113,7 +114,8 @@ PROCTOR_CHECK(MemoryInfo, FreeFallsByAllocatedSize, "M17", kState, kGate,
               "free memory fell by 320 MiB, within 80 MiB: by " + std::to_string(fallen));
 }
 
-// The same for half of all that is free, piece by piece. A page of each is written: a driver may take it at its first use.
+// Like FreeFallsByWhatIsTaken, for half of the free memory, piece by piece. A page of each piece is written,
+// because a driver may take memory at its first use.
 PROCTOR_CHECK(MemoryInfo, FreeFallsByEachLargeAllocation, "M17", kState, kWarn,
               .faults = {"sysman.limit_reported_memory_use"}, .alone = true) {
   const auto context = leased();
@@ -132,7 +134,8 @@ PROCTOR_CHECK(MemoryInfo, FreeFallsByEachLargeAllocation, "M17", kState, kWarn,
   }
 }
 
-// A driver may keep what is freed, for who takes as much again.
+// A driver may keep freed memory for the next allocation of the same size. The check therefore compares after the
+// first cycle.
 PROCTOR_CHECK(MemoryInfo, FreedMemoryCountsAsFree, "M17", kState, kGate, {"alloc.leak_on_free"}) {
   const auto context = leased();
   const Buffer counted = need_counted_memory(context);
@@ -144,8 +147,8 @@ PROCTOR_CHECK(MemoryInfo, FreedMemoryCountsAsFree, "M17", kState, kGate, {"alloc
   expect_returned(context.device(), before);
 }
 
-// The sum of many small losses is seen where each is below the slack. What a driver keeps of the first cycles it has for the
-// others.
+// Detects losses that are each below the slack by their sum. The first cycles run before the measurement, because
+// a driver may keep memory from them for later cycles.
 PROCTOR_CHECK(MemoryLeak, CreateDestroyCyclesLeakNothing, "M18", kFrees, kGate,
               .faults = {"alloc.leak_on_free:every=3"},
               .sizes = {.smoke = 20, .ci = 60, .full = 1000, .unit = "cycles"}) {
@@ -161,7 +164,7 @@ PROCTOR_CHECK(MemoryLeak, CreateDestroyCyclesLeakNothing, "M18", kFrees, kGate,
     queue.fill(buffer.data(), noise(4, 1), 1 << 20, {.wait = {}, .signal = &event});
     queue.synchronize();
   };
-  for (int i = 0; i < 3; ++i) cycle();  // what is made once
+  for (int i = 0; i < 3; ++i) cycle();  // The driver creates its own objects in these cycles.
   const std::uint64_t before = context.device().memory().free;
   step("given " + std::to_string(cycles) + " cycles of module, kernel, buffer, queue and event");
   for (std::int64_t i = 0; i < cycles; ++i) cycle();
@@ -187,7 +190,7 @@ PROCTOR_CHECK(MemoryInfo, AllocationLeavesOtherDevicesUnchanged, "S4.5", kState,
               "the second device has as much free memory as before");
 }
 
-// The driver may return freed memory of an earlier check in between: no check runs before this one.
+// The driver may release memory of an earlier check meanwhile. The check therefore runs in a process of its own.
 PROCTOR_CHECK(MemoryInfo, OtherProcessReducesFreeMemory, "M17", kState, kGate,
               .faults = {"sysman.freeze_free_memory"}, .alone = true) {
   const Device device = leased_device();
@@ -236,7 +239,7 @@ PROCTOR_CHECK(ProcessExit, SigkillDuringKernelReleasesMemory, "M20", kEnd, by_ve
   expect_returned(device, before);
 }
 
-// ---- the end of memory, which a driver that moves what does not fit never tells ----
+// ---- exhausted memory; a driver that moves data to the host never reports it ----
 
 PROCTOR_CHECK(OutOfMemory, AllocationSucceedsAgainAfterFree, "M06",
               "NVIDIA DCGM, memory plugin; nothing of this is sticky", kGate,
@@ -278,10 +281,11 @@ PROCTOR_CHECK(OutOfMemory, ThreeQuartersOfFreeAreAllocatable, "M07",
   }
 }
 
-PROCTOR_CHECK(OutOfMemory, OtherProcessKeepsContents, "M08", kNeighbours, by_vendor(kGate, kWarn),
+PROCTOR_CHECK(OutOfMemory, ExhaustionKeepsOtherProcessContents, "M08", kNeighbours, by_vendor(kGate, kWarn),
               {"alloc.capacity_ignored"}) {
   const auto context = leased();
-  need(!MemoryCap::of_process().is_set(), kNeedsNoCap);  // it is of each process: the device goes on
+  // The cap applies to each process, so it does not exhaust the device.
+  need(!MemoryCap::of_process().is_set(), kNeedsNoCap);
   Queue queue(context);
   const auto mine = noise(1 << 20, 2);
   const auto buffer = device_copy(queue, context, mine);

@@ -1,4 +1,4 @@
-// Getting and giving back memory: addresses, sizes, refusals.
+// Checks of allocation and release of memory: addresses, sizes, refusals.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -25,8 +25,8 @@ constexpr const char* kApart =
 constexpr const char* kLargest = by_vendor("Level Zero specification, maxMemAllocSize",
                                            "CUDA Runtime API, cudaDeviceProp::totalGlobalMem");
 
-// Alignments that can be asked for; CUDA's is not asked for but promised. Any driver must have those of its pages; larger
-// ones it may refuse, by the code for it.
+// Alignments for allocations. CUDA guarantees one alignment and accepts no request. Level Zero accepts a requested
+// alignment: a driver must support those up to its pages, and may refuse larger ones with the code for it.
 constexpr std::size_t kPromised = 65536;
 std::vector<std::size_t> alignments() {
   if constexpr (kVendor == Vendor::kNvidia) return {256};
@@ -38,7 +38,7 @@ std::vector<std::size_t> alignments() {
 
 std::uintptr_t address(const Buffer& buffer) { return reinterpret_cast<std::uintptr_t>(buffer.data()); }
 
-// Reports any two that share a byte.
+// Reports a failure if two buffers share a byte.
 void expect_disjoint(const std::vector<Buffer>& buffers, const Device& device) {
   std::map<std::uintptr_t, std::size_t> begins;
   for (const Buffer& buffer : buffers) begins.emplace(address(buffer), buffer.bytes());
@@ -93,8 +93,8 @@ PROCTOR_CHECK(Allocation, HugeSizeIsRejected, "M03", kMeasured, kGate, {"alloc.h
   }
 }
 
-// Which code is right is not fixed: the specification says size, the driver may also be out of memory. On CUDA the
-// driver may place what does not fit in the host's memory.
+// The error code is not fixed: the specification requires a code for the size, but the driver can also be out of
+// memory. On CUDA the driver may place the allocation in the host's memory.
 PROCTOR_CHECK(Allocation, SizeAboveMaximumFailsCleanly, "S4.1",
               by_vendor("intel/compute-runtime, context.cpp allocDeviceMem", kLargest),
               by_vendor(kGate, kWarn), {"alloc.huge_accepted"}) {
@@ -184,7 +184,7 @@ PROCTOR_CHECK(Allocation, ThreadsReceiveDisjointBuffers, "M49",
   suite::expect_same("error in a thread", "", problem);
   suite::expect_same("buffers", "100", std::to_string(kept.size()));
   expect_disjoint(kept, context.device());
-  // Two addresses may still lead to the same memory.
+  // Different addresses can still map to the same memory.
   Queue queue(context);
   for (std::size_t i = 0; i < kept.size(); ++i) write(queue, context, kept[i].data(), noise(512, i));
   for (std::size_t i = 0; i < kept.size(); ++i) {
@@ -230,11 +230,12 @@ PROCTOR_CHECK(Free, OtherBuffersKeepContents, "M10", by_vendor(kApart, kFree), k
   }
 }
 
-// What a driver may lock of the host's memory no interface tells: on hardware this is more than usual limits, not a proof.
+// No interface reports how much host memory a driver may lock. On hardware the check exceeds usual limits, but
+// proves nothing about larger ones.
 PROCTOR_CHECK(MemoryLeak, FreedHostMemoryIsReusable, "M18", kFree, kWarn, {"alloc.leak_on_free"}) {
   const auto context = leased();
   constexpr std::size_t kPiece = std::size_t{1} << 30;
-  const std::size_t pieces = suite::on_simgpu() ? 66 : 8;  // a simulated process may have 64 GiB
+  const std::size_t pieces = suite::on_simgpu() ? 66 : 8;  // A simulated process may have 64 GiB.
   step("given " + std::to_string(pieces) + " GiB of the host's memory, taken and freed piece by piece");
   for (std::size_t taken = 0; taken < pieces; ++taken) {
     Buffer buffer;
@@ -260,7 +261,7 @@ PROCTOR_CHECK(MemoryLeak, FreedHostMemoryIsReusable, "M18", kFree, kWarn, {"allo
   }
 }
 
-// A driver may free late, and others may take what is free meanwhile.
+// A driver may free memory late, and other processes may take free memory meanwhile.
 PROCTOR_CHECK(MemoryLeak, FreedDeviceMemoryIsReusable, "M18",
               "project rule: Memory that was freed can be allocated again.", kWarn, {"alloc.leak_on_free"}) {
   const auto context = leased();
@@ -279,7 +280,7 @@ PROCTOR_CHECK(MemoryLeak, FreedDeviceMemoryIsReusable, "M18",
   }
 }
 
-// What the driver says about a pointer is what was asked for when it was allocated.
+// Checks of the facts that the driver reports about a pointer. They must be those of its allocation.
 
 namespace {
 
@@ -310,8 +311,9 @@ PROCTOR_CHECK(Pointer, MemoryKindIsReported, "M42", kProperties, kGate, {"alloc.
 
 namespace {
 
-// Of each card and tile, while the first card is the current one. On Level Zero the host's memory is no device's.
-void expect_devices_told(const std::vector<Device>& cards) {
+// Allocates memory on each card and tile, while the first card is the current device. The driver must report the
+// right device. On Level Zero, host memory belongs to no device and is left out.
+void expect_devices_reported(const std::vector<Device>& cards) {
   const Context context(cards);
   auto devices = cards;
   for (const Device& card : cards) {
@@ -326,9 +328,9 @@ void expect_devices_told(const std::vector<Device>& cards) {
       for (const std::size_t bytes : {std::size_t{1}, std::size_t{4095}, std::size_t{65'536}, kManyPages}) {
         const Buffer buffer(context, {.kind = kind, .bytes = bytes, .device = device});
         for (const std::size_t offset : {std::size_t{0}, bytes - 1}) {
-          const Device told = pointer_info(context, buffer.data() + offset).device;
+          const Device reported = pointer_info(context, buffer.data() + offset).device;
           expect_same("UUID of the device of byte " + std::to_string(offset) + " of " + std::to_string(bytes),
-                      device.properties().uuid, told == Device() ? "none" : told.properties().uuid);
+                      device.properties().uuid, reported == Device() ? "none" : reported.properties().uuid);
         }
       }
     }
@@ -338,23 +340,24 @@ void expect_devices_told(const std::vector<Device>& cards) {
 }  // namespace
 
 PROCTOR_CHECK(Pointer, DeviceIsReported, "S3.11", kProperties, kGate, {"alloc.wrong_device"}) {
-  expect_devices_told(leased_devices(1));
+  expect_devices_reported(leased_devices(1));
 }
 
 PROCTOR_CHECK(Pointer, SecondDeviceIsReported, "S3.11", kProperties, kGate,
               .faults = {"alloc.wrong_device", "alloc.wrong_device:max=4095"}, .devices = 2) {
-  expect_devices_told(leased_devices(2));
+  expect_devices_reported(leased_devices(2));
 }
 
-PROCTOR_CHECK(Pointer, HeapAddressIsUnknown, "M42", kProperties, kGate, {"alloc.claim_host_pointer"}) {
+PROCTOR_CHECK(Pointer, HeapAddressHasUnknownMemoryType, "M42", kProperties, kGate,
+              {"alloc.claim_host_pointer"}) {
   const auto context = leased();
   const std::vector<std::byte> heap(100);
   step("given an address of malloc");
   expect_same("kind", "unknown", to_string(pointer_info(context, heap.data()).kind));
 }
 
-// A driver may keep what was freed for the next allocation, and tell of it.
-PROCTOR_CHECK(Pointer, FreedMemoryIsUnknown, "M42", kProperties, kWarn, {"alloc.claim_host_pointer"}) {
+// A driver may keep freed memory for the next allocation, and still report it.
+PROCTOR_CHECK(Pointer, FreedMemoryHasUnknownType, "M42", kProperties, kWarn, {"alloc.claim_host_pointer"}) {
   const auto context = leased();
   for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost, MemoryKind::kShared}) {
     if (kind == MemoryKind::kShared && !context.device().properties().shared_memory) continue;

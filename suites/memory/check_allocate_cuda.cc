@@ -1,4 +1,4 @@
-// Getting and giving back memory: what only the CUDA Runtime says.
+// Checks of allocation and release of memory that exist only for the CUDA Runtime.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -77,8 +77,8 @@ PROCTOR_CHECK(Free, CallWaitsForRunningKernel, "M13", "ROCm/hip-tests, hipFreeIm
   Buffer freed = device_memory(context, 4096);
   const Event done(context);
   step("given a kernel that looks at a flag for a while, and other memory that is freed meanwhile");
-  constexpr std::uint64_t kLooks = 100'000;
-  queue.launch(Kernel(module, "gate"), groups_of(1, 1), arguments(flags, flags.data() + 64, kLooks),
+  constexpr std::uint64_t kStyles = 100'000;
+  queue.launch(Kernel(module, "gate"), groups_of(1, 1), arguments(flags, flags.data() + 64, kStyles),
                {.wait = {}, .signal = &done});
   freed.try_free().or_throw();
   expect_status(kSuccess, done.query());
@@ -122,7 +122,7 @@ PROCTOR_CHECK(MemoryInfo, CudaAndNvmlTotalsAgree, "M50",
 
 namespace {
 
-// Has a context on each visible device, and memory on the first.
+// Creates a context on each visible device, and holds memory on the first.
 PROCTOR_HELPER(use_devices) {
   const Context context(Device::list());
   const Buffer held = device_memory(context, 1 << 20);
@@ -141,9 +141,9 @@ PROCTOR_CHECK(MemoryInfo, NvmlListsProcessesPerDevice, "M52",
   const auto expect_known = [&](const char* whose, int pid, bool on_first, bool on_second) {
     const bool expected[] = {on_first, on_second};
     for (std::size_t i = 0; i < 2; ++i) {
-      const auto told = managed_memory_of_process(devices[i], pid);
+      const auto reported = managed_memory_of_process(devices[i], pid);
       expect_true(
-          expected[i] ? told.value_or(0) != 0 : !told,
+          expected[i] ? reported.value_or(0) != 0 : !reported,
           std::string(whose) + (expected[i] ? " has memory on " : " does not use ") + describe(devices[i]));
     }
   };
@@ -176,8 +176,10 @@ PROCTOR_CHECK(MemoryInfo, NvmlListsProcessesPerDevice, "M52",
   expect_known("this process", getpid(), true, false);
 }
 
-// Which of the two a runtime does is not said; the other answer is there all the same.
-PROCTOR_CHECK(MemoryInfo, NullOutputPointerIsSafe, "M16", "CUDA Runtime API, cudaMemGetInfo", suite::kWarn,
+// The reference does not state whether a null pointer is allowed for one of the two results. If the call succeeds,
+// the other result must be right.
+PROCTOR_CHECK(MemoryInfo, NullOutputSucceedsOrIsRejected, "M16", "CUDA Runtime API, cudaMemGetInfo",
+              suite::kWarn,
               {"error.wrong_code:api=cudaMemGetInfo", "sysman.understate_memory_size:api=cudaMemGetInfo"}) {
   const auto context = leased();
   use(context.device());

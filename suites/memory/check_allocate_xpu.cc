@@ -1,4 +1,4 @@
-// Getting and giving back memory: what only Level Zero says or has.
+// Checks of allocation and release of memory that exist only for Level Zero.
 #include <algorithm>
 
 #include "suites/accel/check_fixture.h"
@@ -30,8 +30,8 @@ PROCTOR_CHECK(Allocation, ZeroSizeIsRejected, "M01", kAlloc, kGate,
   }
 }
 
-// A size above the largest allocation needs a structure with the flag MAX_SIZE. A structure without the flag may be an invalid
-// argument as well: Intel's driver refuses any flags but MAX_SIZE before it checks the size.
+// A size above the largest allocation requires a structure with the flag MAX_SIZE. A structure without the flag
+// may be an invalid argument as well: Intel's driver refuses any flags but MAX_SIZE before it checks the size.
 PROCTOR_CHECK(Allocation, SizeAboveMaximumNeedsRelaxedLimits, "S4.1",
               "Level Zero specification, ze_relaxed_allocation_limits_exp_desc_t", kGate,
               {"alloc.huge_accepted", "error.wrong_code:err=0x78000004"}) {
@@ -58,7 +58,7 @@ PROCTOR_CHECK(Allocation, SizeAboveMaximumNeedsRelaxedLimits, "S4.1",
       expect_too_large(ZE_CALL(zeMemAllocShared, native(context), &device, &host, bytes, 0,
                                native(context.device()), &pointer));
   }
-  // A card of two tiles may take an allocation from one of them, which has half of its memory.
+  // A card with two tiles may place an allocation on one tile, which has half of the card's memory.
   need_memory(context.device(), 2 * bytes + (bytes >> 2));
   step("given the flag");
   const ze_device_mem_alloc_desc_t device = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, &relaxed, 0, 0};
@@ -123,7 +123,7 @@ PROCTOR_CHECK(MemoryInfo, TileAllocationReducesTileMemory, "S4.5",
   }
 }
 
-// What the core interface and the management interface say about the same memory.
+// Checks that compare the core interface with the management interface about the same memory.
 
 namespace {
 
@@ -133,7 +133,8 @@ using suite::step;
 constexpr const char* kAccounting =
     "intel/compute-runtime, DEVICE_MEMORY_ACCOUNTING.md; zes_mem_properties_t";
 
-// Summed over the memory modules of a card that are its own. `physical` is 0 where one of them does not say.
+// The sizes of a card's own memory modules, summed. `physical` is 0 if one module does not report its physical
+// size.
 struct Layers {
   std::uint64_t physical = 0, size = 0, free = 0;
 };
@@ -201,7 +202,7 @@ PROCTOR_CHECK(MemoryInfo, TileCoreAndSysmanSizesAgree, "M50", kAccounting, suite
   }
 }
 
-// Freeing memory that submitted work still uses: what each policy promises.
+// Checks of the release of memory that submitted work still uses, for each policy of the driver.
 
 namespace {
 
@@ -210,7 +211,7 @@ using suite::kGate;
 using suite::step;
 
 constexpr const char* kPolicies = "Level Zero specification, ze_driver_memory_free_policy_ext_flag_t";
-constexpr std::uint64_t kLooks = 100'000;  // long enough to be seen running, and it ends by itself
+constexpr std::uint64_t kStyles = 100'000;  // The kernel runs long enough to be observed, and ends by itself.
 
 void need_policy(const Context& context, ze_driver_memory_free_policy_ext_flags_t policy) {
   ze_driver_memory_free_ext_properties_t free{};
@@ -229,8 +230,8 @@ void free_with(const Context& context, ze_driver_memory_free_policy_ext_flags_t 
   ZE_CALL(zeMemFreeExt, native(context), &description, pointer).or_throw();
 }
 
-// Memory with known bytes, and a queue in which a copy of it waits behind a kernel that
-// looks at a flag for a while.
+// Memory with known bytes, and a queue. submit() submits a copy of this memory behind a kernel that polls a flag
+// for a while.
 struct Used {
   explicit Used(const Context& its_context) : context(its_context), queue(context), done(context) {
     std::memset(flags.data(), 0, flags.bytes());
@@ -240,7 +241,7 @@ struct Used {
     write(queue, context, pointer, sent);
   }
   void submit() {
-    queue.launch(Kernel(module, "gate"), groups_of(1, 1), arguments(flags, flags.data() + 64, kLooks));
+    queue.launch(Kernel(module, "gate"), groups_of(1, 1), arguments(flags, flags.data() + 64, kStyles));
     queue.copy(copied.data(), pointer, sent.size(), {.wait = {}, .signal = &done});
   }
   void expect_copied() {
@@ -257,7 +258,7 @@ struct Used {
   std::vector<std::byte> sent = noise(65536, 1);
   Buffer flags = host_memory(context, 128);
   Buffer copied = host_memory(context, sent.size());
-  void* pointer = nullptr;  // freed by the check
+  void* pointer = nullptr;  // The check frees it.
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Copies that run by themselves: finished when their event says so, not earlier, and in order.
+// Checks of asynchronous copies. A copy is complete when its event is signalled, not earlier, and copies keep
+// their order.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -67,9 +68,9 @@ PROCTOR_CHECK(AsyncCopy, CopyWaitsForEarlierKernel, "M28", kEvents, kGate, {"ord
 
 namespace {
 
-// A copy in a queue of its own, given while a kernel holds another queue.
-struct CopyBesideAKernel {
-  explicit CopyBesideAKernel(const Context& context)
+// A copy in a second queue, submitted while a kernel holds the first queue.
+struct CopyDuringKernel {
+  explicit CopyDuringKernel(const Context& context)
       : from(host_memory(context, sent.size())),
         to(device_memory(context, sent.size())),
         done(context),
@@ -99,21 +100,21 @@ struct CopyBesideAKernel {
 PROCTOR_CHECK(AsyncCopy, CopyBesideKernelIsByteExact, "S1.10", kCopyEngines, kGate,
               {"memory.corrupt_copy:at=17,min=70000,times=1", "copy.skip:min=70000"}) {
   const auto context = leased();
-  CopyBesideAKernel copy(context);
+  CopyDuringKernel copy(context);
   copy.release();
   expect_bytes("bytes that were copied meanwhile", copy.sent,
                read_bytes(copy.copies, context, copy.to.data(), copy.to.bytes()), context.device());
 }
 
-// A device may have one queue only, so that nothing can be asked of it that it must do.
+// A device may have only one queue, which cannot overlap copy and kernel. The check is then skipped.
 PROCTOR_CHECK(AsyncCopy, CopyOverlapsKernel, "S1.10", kCopyEngines, kWarn, {"order.never_report_ready"}) {
   const auto context = leased();
-  CopyBesideAKernel copy(context);
-  // The kernel still waits for the host.
-  const Status beside = copy.done.try_synchronize(kPatience);
+  CopyDuringKernel copy(context);
+  // The kernel still waits for the latch.
+  const Status concurrent = copy.done.try_synchronize(kPatience);
   copy.release();
   expect_status(kSuccess, copy.done.query());
-  need_side_by_side(beside);
+  need_side_by_side(concurrent);
 }
 
 PROCTOR_CHECK(AsyncCopy, ChainedCopiesRunInOrder, "M28", kEvents, kGate,
@@ -138,7 +139,7 @@ PROCTOR_CHECK(AsyncCopy, ChainedCopiesRunInOrder, "M28", kEvents, kGate,
   expect_bytes("bytes at the end of the chain", sent, {end.data(), end.bytes()}, context.device());
 }
 
-// The latch opens while the host waits: whoever returns before the work is done finds other bytes.
+// The latch opens while the host waits. If the wait returns too early, the host reads other bytes.
 PROCTOR_CHECK(AsyncCopy, SynchronizeWaitsForCopy, "M28",
               by_vendor("Level Zero specification, zeCommandQueueSynchronize",
                         "CUDA Runtime API, cudaStreamQuery"),

@@ -1,6 +1,6 @@
-// How fast copies are, between which kinds of memory. A measurement, not a verdict: the figures go into the
-// report, where a known-good one of the same device can be compared with them. What is judged is that every
-// timed copy arrived.
+// Checks that measure the rates of copies between kinds of memory. The rates are measures in the report, where
+// they can be compared with those of a known-good run on the same device. The checks fail only if a timed copy did
+// not arrive.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,8 +35,8 @@ std::vector<std::string> route_names() {
   return names;
 }
 
-// Nanoseconds of one copy by the device's clock. Another seed each time: an old sample
-// must not pass for a new one.
+// The duration of one copy by the device's clock, in nanoseconds. Each call uses another seed, so that a copy that
+// did not run is detected.
 double time_copy(Queue& queue, const Context& context, const Buffer& from, const Buffer& to, int seed) {
   const auto sent = noise(from.bytes(), static_cast<std::uint64_t>(seed));
   write(queue, context, from.data(), sent);
@@ -75,8 +75,8 @@ PROCTOR_CHECK_EACH(
                  rate(times.front()) - rate(times.back()));
 }
 
-// What the speeds of kernels are compared with: two blocks that no cache holds, and
-// bytes both read and written.
+// The reference for the rates of kernels: a copy between two blocks that are larger than any cache. The bytes
+// count twice, as read and as written.
 PROCTOR_CHECK(Bandwidth, LargeDeviceCopiesAreByteExact, "M46", kMethod, kGate,
               .faults = {"copy.skip:after=4,times=1", "memory.corrupt_copy:at=17,after=4,times=1"},
               .sizes = {.smoke = 1 << 16, .ci = 1 << 18, .full = 1LL << 31, .unit = "bytes"}) {
@@ -84,10 +84,11 @@ PROCTOR_CHECK(Bandwidth, LargeDeviceCopiesAreByteExact, "M46", kMethod, kGate,
   Queue queue(context);
   const auto bytes = static_cast<std::size_t>(sized_for_speed(1 << 24));
   step("given copies of " + std::to_string(bytes) + " bytes within the device");
-  tell("memory.ceiling", copy_ceiling(queue, context, bytes), "GB/s");
+  report_value("memory.ceiling", copy_ceiling(queue, context, bytes), "GB/s");
 }
 
-// How fast the links between devices are: one that fell back to a slower way is far slower than the others.
+// Checks of the rates of links between devices. A link that fell back to the path through the host is much slower
+// than the others.
 
 namespace {
 
@@ -97,13 +98,13 @@ using suite::step;
 constexpr const char* kLinkMethod =
     "project rule: A device has links of about the same speed as the others. NVIDIA nvbandwidth measures "
     "them without a limit.";
-// A link is several times as fast as the way through the host, and a noisy machine not that slow.
+// A link is several times as fast as the path through the host. Noise of the machine causes smaller differences.
 constexpr double kSlowerWay = 5;
 constexpr int kCopies = 3;
-// A busy machine can slow all copies of one device. A slow link is slow again.
+// A busy machine can slow all copies of one device. A slow link is slow in each try.
 constexpr int kMoreTries = 5;
 
-// GB/s of the fastest of several copies, each of other bytes, all of which arrived.
+// GB/s of the fastest of several copies. Each copy has other bytes, and all bytes are verified.
 double fastest_copy(const Context& context, const Device& from, const Device& to, std::size_t bytes) {
   Queue away(context, Queue::Mode::kLists, from), home(context, Queue::Mode::kLists, to);
   const Buffer source(context, {.bytes = bytes, .device = from}),
@@ -127,7 +128,7 @@ double median_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Raises the fastest rate of this device, over its links in both directions.
+// Measures the links of this device again, in both directions. Raises `best` if a rate is higher.
 void measure_again(const Context& context, const std::vector<Device>& devices, std::size_t device,
                    std::size_t bytes, double& best) {
   for (std::size_t other = 0; other < devices.size(); ++other) {
@@ -141,7 +142,8 @@ void measure_again(const Context& context, const std::vector<Device>& devices, s
 
 }  // namespace
 
-// Two devices have one link between them, and nobody knows which of them is slow.
+// With two devices there is only one link, and the slow device cannot be identified. The check therefore needs
+// three.
 PROCTOR_CHECK(PeerLink, EveryDeviceHasSimilarBandwidth, "M56", kLinkMethod, kWarn,
               .faults = {"copy.skip_peer_copy", "copy.delay_peer_copy:dev=1"}, .devices = 3, .needs = {"p2p"},
               .sizes = {.smoke = 1 << 14, .ci = 1 << 16, .full = 1 << 28, .unit = "bytes"}) {

@@ -1,5 +1,5 @@
-// Tests of the memory itself: each cell keeps what it was given, by copy and by kernel, with a pattern and
-// its complement, so that a bit that is stuck shows whatever it is stuck at.
+// Checks of the memory itself. Each cell must keep its value, written by copy or by kernel, for a pattern and its
+// complement. A stuck bit therefore fails, whatever its value.
 #include <algorithm>
 #include <thread>
 
@@ -55,8 +55,8 @@ PROCTOR_CHECK(Contents, WalkingBitsAreKept, "M43", kTester, kGate,
   });
 }
 
-// Every word holds its own address: an address line that is stuck makes two of them meet. The kernel that
-// judges runs on the device, and the host reads the words too, so neither is believed alone.
+// Every word contains its own address. A stuck address line maps two addresses to the same word. A kernel verifies
+// the words on the device, and the host reads them too, so each confirms the other.
 PROCTOR_CHECK(Contents, EveryWordHoldsOwnAddress, "M43", kTester, kGate,
               .faults = {"memory.address_alias:at=8193", "memory.stuck_bit:at=4097"},
               .sizes = {.smoke = 1 << 12, .ci = 1 << 15, .full = 1 << 22, .unit = "words"}) {
@@ -123,10 +123,10 @@ PROCTOR_CHECK(Contents, KernelWritesOnlyTargetBuffer, "M43",
   });
 }
 
-// Memory that lies idle keeps its bits.
+// A check that idle memory keeps its bits.
 
-// Read twice, at once and later: what the first reading shows wrong has not faded. The fault changes what the
-// second reading brings. The longest time stays below the time limit of a case.
+// Reads the memory twice, at once and later. Bits that are wrong in the first reading have not faded. The fault
+// changes the second reading. The longest wait is below the time limit of a case.
 PROCTOR_CHECK(Contents, IdleMemoryKeepsContents, "M44", "NVIDIA DCGM, memtest, test 9 (bit fade)",
               suite::kGate, .faults = {"memory.corrupt_copy:at=4097,xor=4,min=8192,after=4"},
               .sizes = {.smoke = 20, .ci = 100, .full = 20'000, .stress = 45'000, .unit = "milliseconds"}) {

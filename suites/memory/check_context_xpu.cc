@@ -1,4 +1,4 @@
-// Contexts of Level Zero: for which devices they are, what ends with them, and what is nobody else's.
+// Checks of Level Zero contexts: their devices, the resources that end with them, and their separation.
 #include <algorithm>
 #include <thread>
 
@@ -23,7 +23,7 @@ constexpr ze_device_mem_alloc_desc_t kPlainMemory = {ZE_STRUCTURE_TYPE_DEVICE_ME
 void* take_in(ze_context_handle_t context, ze_device_handle_t device, std::size_t bytes) {
   void* pointer = nullptr;
   ZE_CALL(zeMemAllocDevice, context, &kPlainMemory, bytes, 0, device, &pointer).or_throw();
-  // A driver may take memory when it becomes resident.
+  // A driver may take memory when the allocation becomes resident.
   ZE_CALL(zeContextMakeMemoryResident, context, device, pointer, bytes).or_throw();
   return pointer;
 }
@@ -45,8 +45,9 @@ ze_context_handle_t create_for(const Context& like, std::vector<ze_device_handle
 
 }  // namespace
 
-// The check does not require that memory is freed: "The implementation of this function may immediately free all Host and Device
-// allocations associated with this context". Context.DestroyReleasesAllMemory covers drivers that free it.
+// The check does not require that memory is freed: "The implementation of this function may immediately free all
+// Host and Device allocations associated with this context". Context.DestroyReleasesAllMemory covers
+// drivers that free it.
 PROCTOR_CHECK(Context, DestroyKeepsOtherContextMemory, "M53", "Level Zero specification, zeContextDestroy",
               kWarn, {"sysman.freeze_free_memory"}) {
   const auto context = leased();
@@ -78,8 +79,8 @@ PROCTOR_CHECK(Context, DestroyKeepsOtherContextMemory, "M53", "Level Zero specif
                context.device());
 }
 
-PROCTOR_CHECK(Context, NamedDevicesAreUsable, "M53", "Level Zero specification, zeContextCreateEx", kGate,
-              {"alloc.wrong_type"}) {
+PROCTOR_CHECK(Context, MemoryWorksForEveryDeviceList, "M53", "Level Zero specification, zeContextCreateEx",
+              kGate, {"alloc.wrong_type"}) {
   const auto context = leased();
   const auto device = native(context.device());
   std::vector<std::vector<ze_device_handle_t>> lists = {{}, {device}};
@@ -101,8 +102,8 @@ PROCTOR_CHECK(Context, NamedDevicesAreUsable, "M53", "Level Zero specification, 
 }
 
 // The check is a warning: any function may return "generic error code for unsupported features"
-// (ZE_RESULT_ERROR_UNSUPPORTED_FEATURE). Intel's driver supports this one since 25.48. If the kernel lacks its part, the driver
-// returns ZE_RESULT_ERROR_UNKNOWN.
+// (ZE_RESULT_ERROR_UNSUPPORTED_FEATURE). Intel's driver supports this function since 25.48. If the kernel lacks
+// its part, the driver returns ZE_RESULT_ERROR_UNKNOWN.
 PROCTOR_CHECK(Context, SystemBarrierMakesHostWritesVisible, "M53",
               "Level Zero specification, zeContextSystemBarrier", kWarn, {"copy.skip"}) {
   const auto context = leased();
@@ -120,7 +121,7 @@ PROCTOR_CHECK(Context, SystemBarrierMakesHostWritesVisible, "M53",
   }
 }
 
-// Both clocks in one call: what passes on the one passes on the other.
+// One call reads both clocks. The same time must pass on both.
 PROCTOR_CHECK(GlobalTimestamp, DeviceAndHostClockRatesMatch, "M54",
               "Level Zero specification, zeDeviceGetGlobalTimestamps", kGate,
               {"state.timestamp_scale:api=zeDeviceGetGlobalTimestamps", "state.clock_backwards"}) {
@@ -133,8 +134,9 @@ PROCTOR_CHECK(GlobalTimestamp, DeviceAndHostClockRatesMatch, "M54",
   const std::uint64_t mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
   step("given both clocks, twice");
   std::uint64_t host[2] = {}, ticks[2] = {};
-  double passed = 0, told = 0;
-  // This machine may be busy, and a call be held up between the two clocks: a later try has more time.
+  double passed = 0, reported = 0;
+  // A busy machine can delay the call between its readings of the two clocks. Each later try therefore covers more
+  // time.
   for (auto rest = std::chrono::milliseconds(20); rest < std::chrono::seconds(2); rest *= 2) {
     for (int i = 0; i < 2; ++i) {
       if (i != 0) std::this_thread::sleep_for(rest);
@@ -142,20 +144,20 @@ PROCTOR_CHECK(GlobalTimestamp, DeviceAndHostClockRatesMatch, "M54",
       expect_true((ticks[i] & ~mask) == 0, "no bit is set that is not valid");
     }
     passed = static_cast<double>(host[1] - host[0]);
-    told = static_cast<double>((ticks[1] - ticks[0]) & mask) * 1e9 /
-           static_cast<double>(properties.timerResolution);
-    if (told >= 0.8 * passed && told <= 1.25 * passed) break;
+    reported = static_cast<double>((ticks[1] - ticks[0]) & mask) * 1e9 /
+               static_cast<double>(properties.timerResolution);
+    if (reported >= 0.8 * passed && reported <= 1.25 * passed) break;
   }
   expect_true(host[1] >= host[0] + 20'000'000, "20 ms have passed on the host");
-  expect_true(
-      told >= 0.8 * passed && told <= 1.25 * passed,
-      "as much has passed on the device: " + std::to_string(told) + " of " + std::to_string(passed) + " ns");
+  expect_true(reported >= 0.8 * passed && reported <= 1.25 * passed,
+              "as much has passed on the device: " + std::to_string(reported) + " of " +
+                  std::to_string(passed) + " ns");
 }
 
-// Memory that two processes share: what only Level Zero has.
+// Checks of shared memory between processes that exist only for Level Zero.
 
-// The specification makes no exception for memory of several tiles. Intel's driver may spread a buffer over the tiles, and then
-// exports the part on the first one.
+// The specification makes no exception for memory on several tiles. Intel's driver may spread a buffer over the
+// tiles, and then exports only the part on the first tile.
 PROCTOR_CHECK(Ipc, MultiTileBufferIsByteExact, "M41", "Level Zero specification, zeMemGetIpcHandle",
               suite::kWarn, .faults = {"ipc.wrong_buffer"}, .needs = {"tiles>=2"}) {
   const auto context = leased();

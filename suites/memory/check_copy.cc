@@ -1,4 +1,5 @@
-// Copies, byte for byte: what lies in the range arrives, what lies around it stays.
+// Checks of copies and fills, byte for byte. The bytes in the range must arrive, and the bytes around it must not
+// change.
 #include <algorithm>
 #include <array>
 
@@ -62,7 +63,7 @@ PROCTOR_CHECK(Copy, UnalignedCopyIsByteExact, "M22", kCopy, kGate,
   places.record();
 }
 
-// All pairs of alignments at once, with few bytes each.
+// All pairs of alignments in one check, with few bytes each.
 PROCTOR_CHECK(Copy, EveryAlignmentPairIsByteExact, "M22", kCopy, kGate,
               {"copy.offset_ignored", "memory.corrupt_copy:at=0"}) {
   const auto context = leased();
@@ -91,7 +92,7 @@ PROCTOR_CHECK(
   });
 }
 
-// Memory of malloc: the driver stages it (the official tests do this too).
+// Memory of malloc, which the driver stages. The official tests do this too.
 PROCTOR_CHECK(Copy, PageableCopyIsByteExact, "M29",
               by_vendor("oneapi-src/level-zero-tests, test_copy.cpp",
                         "CUDA Runtime API, API synchronization behavior"),
@@ -152,7 +153,7 @@ PROCTOR_CHECK(Copy, CopyFromOffsetIsByteExact, "M22", kCopy, kGate, {"copy.offse
 
 namespace {
 
-// One side of a copy of a region: slices of `rows` rows of `pitch` bytes, in which the box begins at `origin`.
+// One side of a copy of a region: slices of `rows` rows of `pitch` bytes. The box begins at `origin`.
 struct Side {
   std::size_t pitch = 100;
   std::size_t rows = 20;
@@ -205,7 +206,7 @@ PROCTOR_CHECK(CopyRegion, EverySliceIsCopied, "M25", kRegion, kGate,
   });
 }
 
-// Of many rows in one slice, and of many slices of few rows.
+// Regions with many rows in one slice, and with few rows in each of many slices.
 PROCTOR_CHECK(CopyRegion, EveryRowIsCopied, "M25", kRegion, kGate, {"copy.omit_last_row"}) {
   on_device_and_tiles([&](const Context& context) {
     const Side from{.rows = 310, .origin = {3, 2, 1}}, to{.rows = 305, .origin = {5, 4, 0}};
@@ -218,7 +219,7 @@ PROCTOR_CHECK(CopyRegion, EveryRowIsCopied, "M25", kRegion, kGate, {"copy.omit_l
   });
 }
 
-// As wide as either pitch or narrower, as high as a slice or lower, at the begin or inside.
+// Boxes as wide as the pitch or narrower, as high as a slice or lower, at the begin of the region or inside.
 PROCTOR_CHECK(CopyRegion, EveryShapeIsByteExact, "M25", kRegion, kGate,
               .faults = {"copy.pitch_ignored", "memory.corrupt_copy:at=17"},
               .axes = {{"width", {"1", "3", "37", "64"}, {}},
@@ -249,8 +250,8 @@ namespace {
 constexpr const char* kPeers = by_vendor("Level Zero specification, zeDeviceCanAccessPeer",
                                          "CUDA Programming Guide, Peer-to-Peer Memory Copy");
 
-// Each way between two cards is one of its own. A wrong one does not end the check: only the ways that are right show which
-// card the wrong ones have in common.
+// Copies in both directions between every two cards. A wrong copy does not end the check, because only the correct
+// copies show which card the wrong copies have in common.
 void copy_between_every_two(const std::vector<Device>& devices) {
   const Context context(devices);
   constexpr std::size_t kBytes = 4099;
@@ -283,14 +284,14 @@ PROCTOR_CHECK(PeerCopy, TwoDevicesExchangeExactBytes, "S1.18", kPeers, kGate,
   copy_between_every_two(leased_devices(2));
 }
 
-// It also tries the ways between devices that are no neighbours in the ring of --each-device.
+// This check also copies between devices that are not neighbours in the ring of --each-device.
 PROCTOR_CHECK(PeerCopy, FourDevicesExchangeExactBytes, "S1.18", kPeers, kGate,
               .faults = {"copy.skip_peer_copy_beyond_second", "copy.skip_peer_copy"}, .devices = 4,
               .needs = {"p2p"}) {
   copy_between_every_two(leased_devices(4));
 }
 
-// Fills: every pattern size, whole and in its range.
+// Checks of fills: every pattern size must fill its range completely, and nothing else.
 
 namespace {
 
@@ -301,12 +302,11 @@ using suite::step;
 constexpr const char* kFill =
     by_vendor("Level Zero specification, zeCommandListAppendMemoryFill", "CUDA Runtime API, cudaMemsetAsync");
 
-// Bytes of a pattern: the runtime of CUDA knows but one.
+// Sizes of a pattern in bytes. The CUDA runtime supports one size.
 const std::vector<std::string> kPatterns =
     by_vendor<Texts>({"1", "2", "4", "8", "16", "32", "64", "128"}, {"1"});
 
-// As many bytes as the patterns that lie in them whole, and one at least: the validation layer of Level Zero refuses
-// parts of a pattern.
+// Rounds down to whole patterns, at least one. The validation layer of Level Zero refuses parts of a pattern.
 std::size_t whole_patterns(std::size_t bytes, std::size_t pattern) {
   return std::max(bytes / pattern, std::size_t{1}) * pattern;
 }

@@ -1,5 +1,5 @@
-// Copies and fills by the runtime's many calls: with pitch, in three dimensions,
-// between devices, synchronous.
+// Checks of the copy and fill functions of the CUDA Runtime: with pitch, in three dimensions, between devices, and
+// synchronous.
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,11 +23,11 @@ constexpr const char* kPitch = "CUDA Runtime API, cudaMallocPitch, cudaMemcpy2D,
 constexpr const char* kVolume = "CUDA Runtime API, cudaMalloc3D, cudaMemcpy3D, cudaMemset3D";
 constexpr const char* kSynchronous = "CUDA Runtime API, API synchronization behavior";
 constexpr const char* kPeer = "CUDA Programming Guide, Peer-to-Peer Memory Access and Copy";
-constexpr std::size_t kWidth = 300;  // bytes of a row, of which no pitch is a multiple
+constexpr std::size_t kWidth = 300;  // Bytes of a row. No pitch is a multiple of this width.
 constexpr std::size_t kHeight = 21;
 constexpr std::size_t kDepth = 3;
 
-// Rows of kWidth bytes in device memory, each `pitch` bytes from the one before.
+// Device memory with kHeight rows of kWidth bytes. `pitch` is the distance of two rows in bytes.
 struct Plane {
   explicit Plane(const Context& context) {
     use(context.device());
@@ -41,7 +41,7 @@ struct Plane {
   std::size_t pitch = 0;
 };
 
-// The same with slices.
+// Like Plane, with slices.
 struct Volume {
   explicit Volume(const Context& context) {
     use(context.device());
@@ -116,7 +116,7 @@ PROCTOR_CHECK(Pitch, FillLeavesPaddingUnchanged, "M27", kPitch, kGate,
 
 namespace {
 
-// Copies `height` rows of `width` bytes between planes of these pitches, all else of which must stay.
+// Copies `height` rows of `width` bytes between planes with these pitches. All other bytes must not change.
 void copy_plane(const Context& context, std::size_t to_pitch, std::size_t from_pitch, std::size_t width,
                 std::size_t height, bool asynchronous) {
   Queue queue(context);
@@ -158,7 +158,8 @@ PROCTOR_CHECK(Pitch, CopyBetweenPitchesIsByteExact, "M25", kPitch, kGate,
   }
 }
 
-// "value: Value to set for each byte of specified memory": an int of which the low byte counts.
+// "value: Value to set for each byte of specified memory": the value is an int, of which only the low byte is
+// used.
 PROCTOR_CHECK(Pitch, EveryPlaneSizeIsByteExact, "M25", kPitch, kGate,
               .faults = {"copy.pitch_ignored:times=1", "memory.corrupt_copy:at=17,api=cudaMemcpy2D*,times=1"},
               .axes = {{"width", {"1", "255", "256", "511", "512", "513", "4097", "65537"}, {}},
@@ -184,7 +185,7 @@ PROCTOR_CHECK(Pitch, EveryPlaneSizeIsByteExact, "M25", kPitch, kGate,
   });
 }
 
-PROCTOR_CHECK(Fill, OnlyLowByteIsWritten, "M27",
+PROCTOR_CHECK(Fill, MemsetWritesLowByteOfValue, "M27",
               "CUDA Runtime API, cudaMemset: (unsigned char) value; ROCm/hip-tests, hipMemset", kGate,
               {"copy.saturate_fill_value", "copy.skip_fill"}) {
   const auto context = leased();
@@ -241,7 +242,7 @@ PROCTOR_CHECK(Volume, FillReachesEverySlice, "M27", kVolume, kGate,
 
 namespace {
 
-// A dense volume of memory in which a smaller box is meant. `ysize` is the rows of a slice, whatever the box has of them.
+// A dense volume of memory that contains a smaller box. `ysize` is the number of rows of a slice, not of the box.
 struct Box {
   static constexpr std::size_t kPitch = 48, kRows = 11, kSlices = 5;
   static constexpr std::size_t kBytes = kPitch * kRows * kSlices;
@@ -305,7 +306,7 @@ PROCTOR_CHECK(Volume, CopyWritesOnlyBox, "M25", kVolume, kGate,
   }
 }
 
-// A synchronous copy is complete when it returns, and tells the direction by the addresses.
+// A synchronous copy is complete when it returns. The addresses determine its direction.
 PROCTOR_CHECK(SynchronousCopy, CopyCompletesBeforeReturn, "M26", kSynchronous, kGate,
               {"copy.short", "memory.corrupt_copy:at=17,times=1"}) {
   const auto context = leased();
@@ -352,11 +353,12 @@ PROCTOR_CHECK(SynchronousCopy, UnknownMemcpyKindIsRejected, "M26",
 
 namespace {
 
-// What is done to a region of two slices of three rows of eight bytes, or to less of it. Synchronous calls take no stream.
+// A call that copies or fills a region of at most two slices with three rows of eight bytes. Synchronous calls
+// ignore the stream.
 struct RegionCall {
   const char* name;
   bool fills;
-  bool flat;  // has no depth
+  bool flat;  // without depth
   Status (*call)(const cudaPitchedPtr& to, const cudaPitchedPtr& from, const cudaExtent& extent,
                  cudaStream_t stream);
 };
@@ -412,7 +414,7 @@ constexpr RegionCall kRegionCalls[] = {
 
 }  // namespace
 
-PROCTOR_CHECK(Region, OnlyExtentBytesAreWritten, "M25",
+PROCTOR_CHECK(PitchedMemory, CopyAndFillWriteOnlyExtent, "M25",
               "CUDA Runtime API, cudaMemcpy2D, cudaMemcpy3D, cudaMemset2D, cudaMemset3D; ROCm/hip-tests "
               "hipMemcpy2D and hipMemcpy3D with a width, height or depth of 0",
               kGate, {"copy.skip_fill", "copy.skip:api=cudaMemcpy2D", "error.swallowed:api=cudaMemcpy*D*"}) {
@@ -452,8 +454,8 @@ PROCTOR_CHECK(Region, OnlyExtentBytesAreWritten, "M25",
   }
 }
 
-// Rows of three bytes, many in one slice, and where there are slices, few in each of many.
-PROCTOR_CHECK(Region, EveryRowIsWritten, "M25",
+// Rows of three bytes: many rows in one slice, and, for calls with slices, few rows in each of many slices.
+PROCTOR_CHECK(PitchedMemory, CopyAndFillWriteEveryRow, "M25",
               "CUDA Runtime API, cudaMemcpy2D, cudaMemcpy3D, cudaMemset2D, cudaMemset3D", kGate,
               {"copy.omit_last_row:api=cudaMemset2D", "copy.omit_last_row:api=cudaMemcpy3DAsync",
                "copy.skip_fill"}) {
@@ -486,7 +488,7 @@ PROCTOR_CHECK(Region, EveryRowIsWritten, "M25",
   }
 }
 
-PROCTOR_CHECK(Region, EveryMemcpyKindIsByteExact, "M26", "CUDA Runtime API, cudaMemcpyKind", kGate,
+PROCTOR_CHECK(PitchedMemory, EveryMemcpyKindIsByteExact, "M26", "CUDA Runtime API, cudaMemcpyKind", kGate,
               {"copy.skip:after=1,times=1,api=cudaMemcpy*D*",
                "memory.corrupt_copy:at=17,times=1,api=cudaMemcpy*D*"}) {
   const auto context = leased();
@@ -525,8 +527,9 @@ PROCTOR_CHECK(Region, EveryMemcpyKindIsByteExact, "M26", "CUDA Runtime API, cuda
   }
 }
 
-// Of what lies beyond an allocation nothing is said; drivers look, and say so rather than let the device fault.
-PROCTOR_CHECK(Region, AccessBeyondAllocationIsRejected, "M22",
+// The reference does not define access past the end of an allocation. Drivers detect it and return an error
+// instead of causing a fault on the device.
+PROCTOR_CHECK(AllocationBounds, OverlongCopyOrFillIsRejected, "M22",
               "CUDA Runtime API, cudaMemcpy: cudaErrorInvalidValue", suite::kWarn,
               {"error.swallowed:api=cudaMemcpy*", "error.swallowed:api=cudaMemset*"}) {
   const auto context = leased();
@@ -553,7 +556,7 @@ PROCTOR_CHECK(Region, AccessBeyondAllocationIsRejected, "M22",
   CUDA_CALL(cudaDeviceSynchronize).or_throw();
 }
 
-// Where the device reaches no pageable memory by itself, the stated direction says which side is the device's.
+// If the device cannot access pageable memory, the direction in the call names the side that is device memory.
 PROCTOR_CHECK(SynchronousCopy, MismatchedMemcpyKindIsRejected, "M26", "CUDA Runtime API, cudaMemcpyKind",
               suite::kWarn, {"copy.accept_wrong_direction", "error.swallowed:api=cudaMemcpy"}) {
   const auto context = leased();
@@ -671,8 +674,8 @@ PROCTOR_CHECK(PeerAccess, KernelReadsPeerMemory, "M22", kPeer, kGate,
   expect_transfer("bytes that it read", sent, got, devices[1], devices[0]);
 }
 
-// Addresses say whose memory it is: whoever is current may copy it and free it.
-PROCTOR_CHECK(UnifiedAddressing, OtherDeviceMemoryIsUsable, "M22",
+// The address identifies the device of the memory. Any current device may copy and free the memory.
+PROCTOR_CHECK(UnifiedAddressing, CopyAndFreeIgnoreCurrentDevice, "M22",
               "CUDA Programming Guide, Unified Virtual Address Space", kGate,
               .faults = {"copy.skip_fill", "copy.skip:api=cudaMemcpy", "alloc.leak_on_free"}, .devices = 2) {
   const auto devices = leased_devices(2);
@@ -698,8 +701,8 @@ PROCTOR_CHECK(UnifiedAddressing, OtherDeviceMemoryIsUsable, "M22",
 
 namespace {
 
-// A kernel of one device that reads what lies on the other, to which access was never enabled ("never"), or was and is
-// no more ("disabled").
+// Runs a kernel on one device that reads memory of the other. Access was never enabled ("never"), or was enabled
+// and disabled again ("disabled").
 PROCTOR_HELPER(read_a_closed_peer) {
   auto devices = leased_devices(2);
   if (words.at(1) == "back") std::swap(devices[0], devices[1]);
@@ -717,12 +720,12 @@ PROCTOR_HELPER(read_a_closed_peer) {
   Status status = here.try_launch(Kernel(module, "copy"), cover(4096, 64), arguments(from, to, 4096u));
   if (status.ok()) status = here.try_synchronize(kPatience);
   suite::answer({{"status", status.name()}});
-  _exit(0);  // nothing that the driver still has is worth tidying up
+  _exit(0);  // The broken context needs no cleanup.
 }
 
 }  // namespace
 
-// Cards may be linked so closely that access is had without asking for it: what the guide forbids is to rely on it.
+// Closely linked cards may have access without a request. The guide forbids programs to rely on it.
 PROCTOR_CHECK(PeerAccess, KernelNeedsEnabledAccess, "M51", kPeer, suite::kWarn,
               .faults = {"kernel.allow_disabled_peer_access"}, .devices = 2, .needs = {"p2p"}) {
   for (const char* access : {"never", "disabled"}) {

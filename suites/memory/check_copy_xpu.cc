@@ -1,4 +1,4 @@
-// Copies and fills: what only Level Zero says or has.
+// Checks of copies and fills that exist only for Level Zero.
 #include <algorithm>
 
 #include "suites/accel/check_fixture.h"
@@ -8,10 +8,10 @@
 
 namespace proctor::accel {
 
-// Fills that end within a pattern.
+// Checks of fills that end within a pattern.
 
-// "size in bytes to initialize": whoever accepts a size that is no multiple of the pattern writes all of it. The loader's
-// validation layer refuses it, so that no program can rely on it.
+// "size in bytes to initialize": a driver that accepts a size that is not a multiple of the pattern must write all
+// of it. The validation layer of the loader refuses such a size, so no program can rely on it.
 PROCTOR_CHECK(Fill, PartialPatternIsWritten, "M27", "Level Zero specification, zeCommandListAppendMemoryFill",
               suite::kWarn, .faults = {"copy.omit_partial_fill_pattern", "memory.corrupt_fill:at=17"},
               .axes = {{"pattern", {"4", "8", "16", "32", "64", "128"}, {}},
@@ -30,7 +30,7 @@ PROCTOR_CHECK(Fill, PartialPatternIsWritten, "M27", "Level Zero specification, z
   });
 }
 
-// Copies and fills by immediate lists.
+// Checks of copies and fills by immediate command lists.
 
 namespace {
 
@@ -61,7 +61,7 @@ PROCTOR_CHECK(Fill, ImmediateListFillIsByteExact, "M27", kFill, kGate,
   });
 }
 
-// What moves memory between host and device, or away from the device.
+// Checks of calls that move memory between host and device, or away from the device.
 
 namespace {
 

@@ -1,5 +1,6 @@
-// What is free, to the last byte: what each piece takes, what each way to end gives back, and where memory ends. A simulated
-// device has nothing but what programs take. A real one rounds, caches and has work of its own, for which there is slack.
+// Checks that account for free memory to the last byte: the cost of each piece, the release at each way to end a
+// process, and the end of memory. On a simulated device only programs take memory. On hardware, the driver rounds,
+// caches and has work of its own, so a slack is allowed.
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,9 +24,9 @@ using suite::step;
 
 constexpr const char* kFreeMemory =
     by_vendor("Level Zero specification, zesMemoryGetState", "CUDA Runtime API, cudaMemGetInfo");
-constexpr std::uint64_t kLargestPage = 2 << 20;  // to which an allocation may be rounded up
+constexpr std::uint64_t kLargestPage = 2 << 20;  // An allocation may be rounded up to this size.
 
-// Simulated devices count every byte, unless a desktop uses one, too.
+// True if every byte is counted: the devices are simulated, and none of them has a display.
 bool counts_every_byte() {
   return suite::on_simgpu() && std::ranges::none_of(Device::list(), [](const Device& device) {
            return device.properties().display;
@@ -34,7 +35,7 @@ bool counts_every_byte() {
 
 std::uint64_t slack() { return counts_every_byte() ? 0 : kFreeSlack; }
 
-// What a piece of these sizes takes, without their rounding.
+// Requires that free memory fell by these pieces, with their rounding.
 void expect_fallen(const std::string& what, std::uint64_t before, std::uint64_t after,
                    std::initializer_list<std::uint64_t> pieces) {
   std::uint64_t taken = 0;
@@ -51,7 +52,7 @@ void expect_again(const std::string& what, std::uint64_t before, std::uint64_t a
               what + " is " + std::to_string(before) + " again, got " + std::to_string(after));
 }
 
-// Every device and every tile that this process sees, all tiles together being their card.
+// All devices and tiles that this process sees. The tiles of a card together are the card.
 std::vector<Device> devices_and_tiles(const std::vector<Device>& cards) {
   auto all = cards;
   for (const Device& card : cards) {
@@ -66,13 +67,14 @@ std::vector<std::uint64_t> free_memory_of(const std::vector<Device>& devices) {
   return bytes;
 }
 
-// At least as much as before: a driver may give back in the meantime what it had kept.
+// Requires at least as much as before. A driver may release cached memory meanwhile.
 void expect_no_less(const std::string& what, std::uint64_t before, std::uint64_t after) {
   expect_true(after + slack() >= before,
               what + " is at least " + std::to_string(before) + ", got " + std::to_string(after));
 }
 
-// Takes two pieces, tells what is free, and ends as it is told to: "free", "leave" or "signal", or by one from outside.
+// Allocates two pieces, sends the free memory, and ends by the order "free", "leave" or "signal", or is killed
+// from outside.
 PROCTOR_HELPER(end_with_memory) {
   const auto context = leased();
   const std::uint64_t before = context.device().memory().free;
@@ -90,7 +92,8 @@ PROCTOR_HELPER(end_with_memory) {
 
 }  // namespace
 
-// The driver may reuse freed memory of an earlier check for the small pieces: no check runs before this one.
+// The driver may reuse memory that an earlier check freed for the small pieces. The check therefore runs in a
+// process of its own.
 PROCTOR_CHECK(MemoryInfo, AllocationsOfEverySizeAreCounted, "M17", kFreeMemory, kGate,
               .faults = {"alloc.leak_on_free:every=3", "sysman.freeze_free_memory"}, .alone = true) {
   const auto context = leased();
@@ -109,8 +112,7 @@ PROCTOR_CHECK(MemoryInfo, AllocationsOfEverySizeAreCounted, "M17", kFreeMemory, 
     const std::uint64_t now = device.memory().free;
     expect_no_less("free memory after the same allocations again", left.value_or(now), now);
     left = now;
-    for (Buffer& piece : pieces)
-      piece.try_free().or_throw();  // which the driver may keep for the second time
+    for (Buffer& piece : pieces) piece.try_free().or_throw();  // The driver may keep it for the second round.
   }
 }
 
@@ -121,7 +123,7 @@ PROCTOR_CHECK(MemoryInfo, AllocationCountsOnlyOnTargetDevice, "S4.5", kFreeMemor
   const Buffer counted = need_counted_memory(context);
   const auto all = devices_and_tiles(cards);
   for (const Device& home : all) {
-    if (!home.tiles().empty()) continue;  // its tiles are tried
+    if (!home.tiles().empty()) continue;  // The tiles of this card are tried instead.
     const auto before = free_memory_of(all);
     step("given memory of " + describe(home));
     const Buffer held = used_memory(context, kHeld, home);
@@ -156,7 +158,8 @@ PROCTOR_CHECK(ProcessExit, EveryExitReleasesAllMemory, "M19",
                   {kHeld, 1});
     expect_again("free memory in this process, compared with the other process,", during,
                  device.memory().free);
-    // With its context, which takes as much in each process. Each is the difference of two readings.
+    // The amount includes the context of the process, which is equal in each process. Each amount is the
+    // difference of two readings.
     const std::uint64_t fallen = before - std::min(before, during);
     expect_again("memory that each process uses", taken.value_or(fallen), fallen, 2);
     taken = fallen;
@@ -173,7 +176,8 @@ PROCTOR_CHECK(ProcessExit, EveryExitReleasesAllMemory, "M19",
 
 namespace {
 
-// Takes all of `wanted`, in pieces that the device allows. Each is written, as a driver may take it at its first use.
+// Allocates all of `wanted`, in pieces of at most the largest allocation. Each piece is written, because a driver
+// may take memory at its first use.
 std::vector<Buffer> take_all(Queue& queue, const Context& context, const Device& device,
                              std::uint64_t wanted) {
   std::vector<Buffer> pieces;
@@ -194,8 +198,8 @@ std::vector<Buffer> take_all(Queue& queue, const Context& context, const Device&
 
 }  // namespace
 
-// A driver may reuse freed memory, which does not count as free: no check runs before this one.
-PROCTOR_CHECK(OutOfMemory, OnlyFreeMemoryIsAllocatable, "M07", "NVIDIA DCGM, memory plugin: 75 % of free",
+// A driver may reuse freed memory, which does not count as free. The check therefore runs in a process of its own.
+PROCTOR_CHECK(OutOfMemory, FreeMemoryIsAllocatableTwice, "M07", "NVIDIA DCGM, memory plugin: 75 % of free",
               kWarn, .faults = {"alloc.capacity_ignored", "alloc.leak_on_free"}, .alone = true) {
   const auto context = leased();
   need(!MemoryCap::of_process().is_set(), kNeedsNoCap);

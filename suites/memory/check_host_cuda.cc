@@ -1,4 +1,4 @@
-// Memory of the host that kernels use: pinned by the runtime, or registered afterwards.
+// Checks of host memory that kernels use: memory pinned by the runtime, or registered afterwards.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -37,7 +37,7 @@ cudaPointerAttributes attributes_of(const void* pointer) {
 
 std::string text(const void* pointer) { return std::to_string(reinterpret_cast<std::uintptr_t>(pointer)); }
 
-// Pages of malloc that are registered as long as this lives.
+// Pages of malloc that are registered during the life of this object.
 struct Registered {
   Registered() {
     CUDA_CALL(cudaHostRegister, words, sizeof words, cudaHostRegisterMapped).or_throw();
@@ -54,7 +54,7 @@ struct Registered {
   bool registered = false;
 };
 
-// Some bytes of the program, registered as long as this lives.
+// A range of the program's memory that is registered during the life of this object.
 class RegisteredRange {
  public:
   RegisteredRange(const Context& context, void* begin, std::size_t bytes) : begin_(begin) {
@@ -112,16 +112,16 @@ PROCTOR_CHECK(PinnedMemory, FlagsAreReportedAsSet, "M30", "CUDA Runtime API, cud
     expect_same("the reported flag for write-combined memory",
                 std::to_string(given & cudaHostAllocWriteCombined),
                 std::to_string(flags & cudaHostAllocWriteCombined));
-    // Memory that is written in combination may have two (Unified Addressing, Automatic Mapping).
+    // Write-combined memory may have different addresses (Unified Addressing, Automatic Mapping).
     if ((given & cudaHostAllocWriteCombined) == 0)
       expect_true(same, "device and host have the same address for it");
   }
   step("given pinned memory without flags, and a local variable, which has none");
   void* plain = nullptr;
   CUDA_CALL(cudaMallocHost, &plain, kBytes).or_throw();
-  const Status told = CUDA_CALL(cudaHostGetFlags, &flags, plain);
+  const Status reported = CUDA_CALL(cudaHostGetFlags, &flags, plain);
   CUDA_CALL(cudaFreeHost, plain).or_throw();
-  expect_status(kSuccess, told);
+  expect_status(kSuccess, reported);
   expect_same("the reported flag for write-combined memory", "0",
               std::to_string(flags & cudaHostAllocWriteCombined));
   expect_refused("flags of a local variable", CUDA_CALL(cudaHostGetFlags, &flags, &flags));
@@ -138,7 +138,7 @@ PROCTOR_CHECK(RegisteredMemory, KernelWritesHeapMemory, "M32", kRegister, kGate,
                context.device());
 }
 
-// The memory stays as long as somebody writes it, as it does where memory of the device is freed.
+// The memory stays registered until the kernel has written it. The release of device memory waits the same way.
 PROCTOR_CHECK(RegisteredMemory, UnregisterKeepsPendingKernelWrite, "M13", kRegister, suite::kWarn,
               {"kernel.wrong_argument:arg=1,kernel=gate", "kernel.skip:kernel=gate"}) {
   const auto context = leased();
@@ -150,15 +150,15 @@ PROCTOR_CHECK(RegisteredMemory, UnregisterKeepsPendingKernelWrite, "M13", kRegis
   Buffer open = host_memory(context, 64);
   std::memset(open.data(), 0, open.bytes());
   step("given registered memory that is unregistered while a kernel, soon over, is to write it");
-  constexpr std::uint64_t kLooks = 100'000;
-  queue.launch(kernel, groups_of(1, 1), arguments(open, device_pointer(registered->words), kLooks));
+  constexpr std::uint64_t kStyles = 100'000;
+  queue.launch(kernel, groups_of(1, 1), arguments(open, device_pointer(registered->words), kStyles));
   registered->unregister();
   queue.synchronize();
   expect_same("the value that the kernel wrote (2: its latch was not opened)", "2",
               std::to_string(registered->words[0]));
 }
 
-PROCTOR_CHECK(RegisteredMemory, PointerIsKnownUntilUnregister, "M42", kAttributes, kGate,
+PROCTOR_CHECK(RegisteredMemory, TypeIsHostUntilUnregister, "M42", kAttributes, kGate,
               {"alloc.wrong_type", "alloc.claim_host_pointer"}) {
   const auto context = leased();
   const auto registered = std::make_unique<Registered>();
@@ -169,7 +169,7 @@ PROCTOR_CHECK(RegisteredMemory, PointerIsKnownUntilUnregister, "M42", kAttribute
   expect_same("its kind", "unknown", to_string(pointer_info(context, registered->words).kind));
 }
 
-// A page is what the system locks; what is registered need neither begin nor end with one.
+// The system locks whole pages, but a registered range need not begin or end at a page.
 PROCTOR_CHECK(RegisteredMemory, KernelReachesUnalignedRange, "M32", kRegister, kGate,
               {"kernel.skip", "kernel.wrong_result:arg=1,at=0"}) {
   const auto context = leased();
@@ -215,7 +215,7 @@ PROCTOR_CHECK(RegisteredMemory, CopiesAreByteExact, "M32", kRegister, kGate,
 
 namespace {
 
-// Pages of the program, of which the last is not there.
+// Pages of the program; the last page is unmapped.
 class PagesAndAHole {
  public:
   static constexpr std::size_t kPage = 4096, kPages = 6;
@@ -296,12 +296,12 @@ PROCTOR_CHECK(Pointer, HostAndDeviceAddressesAreReported, "M42", kAttributes, kG
          {std::size_t{0}, std::size_t{1}, std::size_t{4096}, std::size_t{65'537}, kBytes - 1}) {
       step(std::string("given byte ") + std::to_string(offset) + " of " + to_string(kind) + " memory");
       std::byte* const pointer = buffer.data() + offset;
-      const auto told = attributes_of(pointer);
+      const auto reported = attributes_of(pointer);
       expect_same("kind", to_string(kind), to_string(pointer_info(context, pointer).kind));
-      // One address space for all, so that the device's address is the host's.
-      expect_same("address for the device", text(pointer), text(told.devicePointer));
+      // Host and device share one address space, so the device's address is equal to the host's.
+      expect_same("address for the device", text(pointer), text(reported.devicePointer));
       expect_same("address for the host", text(kind == MemoryKind::kDevice ? nullptr : pointer),
-                  text(told.hostPointer));
+                  text(reported.hostPointer));
     }
   }
 }
@@ -321,12 +321,13 @@ PROCTOR_CHECK(Pointer, HostMemoryReportsAllocatingDevice, "M42", kAttributes, kG
         .or_throw();
     registered->registered = true;
     use(devices[1 - i]);
-    const auto told = attributes_of(pinned), of_registered = attributes_of(registered->words);
+    const auto reported = attributes_of(pinned), of_registered = attributes_of(registered->words);
     CUDA_CALL(cudaFreeHost, pinned).or_throw();
     registered->unregister();
-    expect_same("kind of the pinned memory", std::to_string(cudaMemoryTypeHost), std::to_string(told.type));
+    expect_same("kind of the pinned memory", std::to_string(cudaMemoryTypeHost),
+                std::to_string(reported.type));
     expect_same("device of the pinned memory", std::to_string(native(devices[i])),
-                std::to_string(told.device));
+                std::to_string(reported.device));
     expect_same("device of the registered memory", std::to_string(native(devices[i])),
                 std::to_string(of_registered.device));
     expect_same("kind of the freed memory", std::to_string(cudaMemoryTypeUnregistered),
@@ -352,8 +353,8 @@ PROCTOR_CHECK(Ipc, OwnHandleIsRejected, "M41",
 
 namespace {
 
-// Opens the TOKEN of as many BYTES of another device than READER, which is the current one, and tells what a kernel of
-// it finds there.
+// Opens BYTES bytes of the TOKEN of another device's memory on the device READER, and sends what a kernel of
+// READER reads there.
 PROCTOR_HELPER(read_a_peers_memory) {
   const auto devices = leased_devices(2);
   const auto& reader = devices[std::stoull(words.at(2))];
@@ -370,10 +371,10 @@ PROCTOR_HELPER(read_a_peers_memory) {
   if (status.ok()) status = queue.try_synchronize(kPatience);
   suite::answer({{"status", status.name()},
                  {"same", status.ok() && read_bytes(queue, context, to.data(), bytes) == noise(bytes, 1)}});
-  _exit(0);  // nothing that the driver still has is worth tidying up
+  _exit(0);  // The resources of the driver need no cleanup.
 }
 
-// Opens the TOKEN of as many BYTES, and closes it while a copy of it waits behind a kernel that is soon over.
+// Opens BYTES bytes of the TOKEN. Closes the memory while a copy of it waits behind a kernel that ends soon.
 PROCTOR_HELPER(close_while_it_is_copied) {
   const auto context = leased();
   use(context.device());
@@ -384,8 +385,8 @@ PROCTOR_HELPER(close_while_it_is_copied) {
   const Module module = Module::load(context, "litmus");
   const Buffer flags = host_memory(context, 128), to = host_memory(context, bytes);
   std::memset(flags.data(), 0, flags.bytes());
-  constexpr std::uint64_t kLooks = 100'000;
-  queue.launch(Kernel(module, "gate"), groups_of(1, 1), arguments(flags, flags.data() + 64, kLooks));
+  constexpr std::uint64_t kStyles = 100'000;
+  queue.launch(Kernel(module, "gate"), groups_of(1, 1), arguments(flags, flags.data() + 64, kStyles));
   queue.copy(to.data(), memory.data(), bytes);
   const Status closed = memory.try_free();
   const Status status = queue.try_synchronize(kPatience);

@@ -1,4 +1,4 @@
-// Memory that two processes share: the same bytes, not a copy of them.
+// Checks of memory that two processes share through IPC handles. Both must see the same bytes, not a copy.
 #include "suites/accel/check_fixture.h"
 #include "suites/accel/free_memory.h"
 #include "suites/main/check.h"
@@ -18,15 +18,15 @@ constexpr const char* kIpc = by_vendor("Level Zero specification, Inter-Process 
 constexpr std::size_t kSharedBytes = 10000;
 constexpr std::size_t kSharedPage = 65'536;
 
-// The places of shared memory.
+// The places of shared memory, as the helpers take them.
 constexpr const char* kWholeCard = "card";
-constexpr const char* kLastPart = "part";  // its last tile; a card without tiles itself
+constexpr const char* kLastPart = "part";  // the last tile of the card, or a card without tiles
 Context context_at(const std::string& place) {
   return Context(place == kLastPart ? parts_of(leased_device()).back() : leased_device());
 }
 
-// Opens TOKEN of BYTES bytes at PLACE (default: the card). The order "read SEED" compares the bytes with noise(SEED), "write
-// SEED" writes it.
+// Opens TOKEN with BYTES bytes at PLACE (default: the card). The order "read SEED" compares the bytes with
+// noise(SEED). The order "write SEED" writes noise(SEED).
 PROCTOR_HELPER(import_memory) {
   const Context context = context_at(words.size() > 2 ? words[2] : kWholeCard);
   const std::size_t size = std::stoull(words.at(1));
@@ -42,8 +42,8 @@ PROCTOR_HELPER(import_memory) {
   }
 }
 
-// Opens TOKEN twice over, closing it each time, and tells what is said of its first and last byte before and after, and
-// of closing it again.
+// Opens and closes TOKEN twice. Sends what the driver reports about its first and last byte before and after each
+// close, and the result of a second close.
 PROCTOR_HELPER(close_memory) {
   const auto context = leased();
   const std::size_t size = std::stoull(words.at(1));
@@ -57,9 +57,9 @@ PROCTOR_HELPER(close_memory) {
     Ipc::try_import(context, words.at(0), size, memory).or_throw();
     std::byte* const data = memory.data();
     const auto open = kinds_at(data);
-    const Device told = pointer_info(context, data).device;
-    const bool at_home = told == context.device();
-    // A driver of Level Zero may take any address within for the whole.
+    const Device reported = pointer_info(context, data).device;
+    const bool at_home = reported == context.device();
+    // A driver of Level Zero may accept any address inside the allocation for the whole.
     const bool middle =
         (suite::on_simgpu() || kVendor == Vendor::kNvidia) && Ipc::try_close(context, data + 64).ok();
     const Status closed = memory.try_free();
@@ -75,7 +75,7 @@ PROCTOR_HELPER(close_memory) {
   suite::answer({{"rounds", rounds}, {"never_opened", Ipc::try_close(context, &rounds).ok()}});
 }
 
-// Opens TOKEN of so many BYTES and closes it, and tells what is free before, meanwhile and afterwards.
+// Opens TOKEN with BYTES bytes and closes it. Sends the free memory before, while it is open, and afterwards.
 PROCTOR_HELPER(count_imported) {
   const auto context = leased();
   const auto free = [&] { return context.device().memory().free; };
@@ -87,7 +87,7 @@ PROCTOR_HELPER(count_imported) {
   suite::answer({{"before", before}, {"opened", opened}, {"closed", free()}});
 }
 
-// An exporter with `seed` in its memory, and a second process that has opened it.
+// Memory with the contents noise(seed), and a second process that has opened it.
 struct Shared {
   explicit Shared(std::uint64_t seed, std::size_t bytes = kSharedBytes, const char* place = kWholeCard)
       : context(context_at(place)), queue(context), memory(device_copy(queue, context, noise(bytes, seed))) {
@@ -134,8 +134,9 @@ PROCTOR_CHECK(Ipc, ImporterSeesExporterWrites, "S1.18", kIpc, kGate, {"ipc.open_
               "the second process reads the bytes that the first one wrote after the opening");
 }
 
-// A driver may spread memory of a card over its tiles. For such memory, the gate does not require "an IPC memory handle for
-// exporting it" (zeMemGetIpcHandle). On a card with tiles, buffers larger than a page are therefore memory of a tile.
+// A driver may spread memory of a card over its tiles. For such memory, the gate does not require "an IPC memory
+// handle for exporting it" (zeMemGetIpcHandle). On a card with tiles, buffers larger than a page are therefore
+// memory of a tile.
 PROCTOR_CHECK(Ipc, EveryBufferSizeIsByteExact, "M41", kIpc, kGate,
               .faults = {"ipc.wrong_buffer", "ipc.open_private_copy"},
               .axes = {{"bytes", {"1", "4097", "65536", "65537", "2097155"}, {"16777219"}}}) {
@@ -150,11 +151,11 @@ PROCTOR_CHECK(Ipc, EveryBufferSizeIsByteExact, "M41", kIpc, kGate,
   });
 }
 
-PROCTOR_CHECK(Ipc, ClosedMemoryIsUnknown, "M41", kIpc, by_vendor(suite::kWarn, kGate),
+PROCTOR_CHECK(Ipc, ClosedPointerHasUnknownType, "M41", kIpc, by_vendor(suite::kWarn, kGate),
               {"ipc.close_ignored"}) {
   const auto context = leased();
   need(context.device().properties().ipc, "unsupported:ipc");
-  constexpr std::size_t kBytes = 60'001;  // a driver may spread more than a page over the tiles
+  constexpr std::size_t kBytes = 60'001;  // A driver may spread more than a page over the tiles.
   const Buffer memory = device_memory(context, kBytes);
   step(
       "given a second process that opens and closes memory twice, and then closes memory that it never "
@@ -213,18 +214,19 @@ PROCTOR_CHECK(Ipc, HandleOfFreedMemoryIsRejected, "M41", kIpc, suite::kWarn, {"i
   memory.try_free().or_throw();
   Helper importer("import_memory", {token, std::to_string(kSharedBytes)});
   const auto answer = importer.try_answer();
-  // A descriptor that is closed already cannot even be fetched, which is a refusal too.
+  // If the descriptor is already closed, the helper fails to fetch it. This is a refusal too.
   const bool opened = answer && answer->value("ok", false);
   expect_true(!opened, "the handle cannot be opened");
 }
 
-// The place of a freed allocation may have been given to another one, which the old handle must not name. A handle of Level
-// Zero holds a descriptor, whose number a real driver may have given again.
-PROCTOR_CHECK(Ipc, HandleOpensReallocatedBuffer, "M41", kIpc, suite::kWarn,
+// The driver may reuse the place of a freed allocation. An old handle must not open the new memory. A handle of
+// Level Zero contains a descriptor number, which a real driver can reuse.
+PROCTOR_CHECK(Ipc, NewHandleOpensReallocatedBuffer, "M41", kIpc, suite::kWarn,
               {"ipc.freed_handle_opens", "ipc.wrong_buffer"}) {
   const auto context = leased();
   need(context.device().properties().ipc, "unsupported:ipc");
-  const bool old_is_known = suite::on_simgpu();  // no document says it; NVIDIA's driver 580.159.04 opens it
+  // No document specifies it. NVIDIA's driver 580.159.04 opens it.
+  const bool old_is_known = suite::on_simgpu();
   Queue queue(context);
   std::vector<std::string> old;
   for (std::uint64_t round = 0; round < 3; ++round) {
@@ -276,7 +278,7 @@ PROCTOR_CHECK(Ipc, TwoImportersShareMemory, "M41", kIpc, kGate,
                read_bytes(queue, context, memory.data(), kSharedBytes), context.device());
 }
 
-// What is opened is paid for by who made it.
+// Opened memory counts for the process that allocated it.
 PROCTOR_CHECK(Ipc, OpenedHandleTakesNoMemory, "M41", kIpc, suite::kWarn,
               {"sysman.freeze_free_memory:after=1"}) {
   const auto context = leased();
@@ -286,13 +288,13 @@ PROCTOR_CHECK(Ipc, OpenedHandleTakesNoMemory, "M41", kIpc, suite::kWarn,
   const std::uint64_t before = context.device().memory().free;
   step("given a second process that opens memory, and closes it");
   Helper importer("count_imported", {Ipc::export_memory(context, memory), std::to_string(kHeld)});
-  const auto told = importer.answer();
-  const auto told_at = [&](const char* when) { return told.at(when).get<std::uint64_t>(); };
+  const auto reported = importer.answer();
+  const auto reported_at = [&](const char* when) { return reported.at(when).get<std::uint64_t>(); };
   for (const char* when : {"opened", "closed"})
-    expect_true(
-        told_at(when) + kFreeSlack >= told_at("before") && told_at("before") + kFreeSlack >= told_at(when),
-        std::string("free memory when it is ") + when + ": " + std::to_string(told_at(when)) +
-            " is as before, when it was " + std::to_string(told_at("before")));
+    expect_true(reported_at(when) + kFreeSlack >= reported_at("before") &&
+                    reported_at("before") + kFreeSlack >= reported_at(when),
+                std::string("free memory when it is ") + when + ": " + std::to_string(reported_at(when)) +
+                    " is as before, when it was " + std::to_string(reported_at("before")));
   importer.finish();
   const std::uint64_t after = context.device().memory().free;
   expect_true(after + kFreeSlack >= before && before + kFreeSlack >= after,

@@ -1,5 +1,5 @@
-// A process sees the devices that were leased for it: what the visibility suite asserts of masks, asserted of the very
-// processes whose results are believed.
+// Checks that a process sees the devices that are leased for it. The visibility suite makes the same assertions
+// about masks; these checks make them in processes that also run other checks.
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
@@ -21,7 +21,8 @@ constexpr const char* kMasks =
 
 }  // namespace
 
-// Every check compares before its first step (suites/main/lease_check.h); this one has nothing else to do.
+// Every check compares its devices with the lease before its first step (suites/main/lease_check.h). This check
+// does nothing else.
 PROCTOR_CHECK(Lease, ProcessSeesLeasedDevices, "V50", kMasks, kGate, .faults = {"visibility.mask_off_by_one"},
               .expects = suite::kMismatch) {
   need(!Device::list().empty(), "no_device");
@@ -32,8 +33,8 @@ PROCTOR_CHECK(Lease, ProcessSeesLeasedDevices, "V50", kMasks, kGate, .faults = {
                                                   pool != nullptr ? pool : "[]", identify_visible));
 }
 
-// A device that the mask hides is not touched: memory of a masked process lies on the device that the mask
-// leaves.
+// Checks that memory of a masked process is allocated on the device that the mask leaves, and that a hidden device
+// is not used.
 
 namespace {
 

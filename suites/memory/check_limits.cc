@@ -1,5 +1,5 @@
-// The end of host memory, and more shared memory than the device has: a refused request gets a code that says
-// so, and memory from before keeps its bytes.
+// Checks of exhausted host memory, of more shared memory than the device has, and of allocations above 4 GiB. A
+// refused request must return an out-of-memory code, and earlier memory must keep its bytes.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -42,7 +42,8 @@ std::uint64_t available_host_memory() {
   return 0;
 }
 
-// While it lives. "memlock": nothing may be locked. "address_space": room for three pieces and a bit.
+// Sets a limit of the process during the life of this object. "memlock": no memory may be locked. "address_space":
+// there is room for three pieces and some more.
 class HostLimit {
  public:
   explicit HostLimit(const std::string& which) : kind_(which == "memlock" ? RLIMIT_MEMLOCK : RLIMIT_AS) {
@@ -62,7 +63,7 @@ class HostLimit {
   rlimit before_{};
 };
 
-// Pieces of memory, the first page of each with contents of its own.
+// Pieces of memory. The first page of each has different contents.
 struct Pieces {
   void take(const Context& context, MemoryKind kind, std::size_t bytes, std::size_t most) {
     while (status.ok() && buffers.size() < most) {
@@ -90,7 +91,8 @@ PROCTOR_HELPER(limited_host_memory) {
   const auto context = leased();
   Queue queue(context);
   const auto there =
-      device_copy(queue, context, noise(kPage, 7));  // threads and staging exist before the limit
+      // The driver creates its threads and staging buffers before the limit.
+      device_copy(queue, context, noise(kPage, 7));
   Pieces pieces;
   {
     const HostLimit limit(words.at(0));
@@ -111,7 +113,7 @@ PROCTOR_HELPER(limited_host_memory) {
                  {"works", std::equal(expected.begin(), expected.end(), small.data())}});
 }
 
-// Whether the limit was met at all.
+// Runs the helper under the limit and judges its result. Returns true if an allocation was refused.
 bool expect_clean_end(const std::string& limit) {
   Helper helper("limited_host_memory", {limit});
   const auto answer = helper.answer();
@@ -126,14 +128,15 @@ bool expect_clean_end(const std::string& limit) {
 
 }  // namespace
 
-// Whether locked memory counts is the driver's choice: Intel's does not use it.
+// Each driver chooses whether it locks memory. Intel's driver does not.
 PROCTOR_CHECK(HostMemoryLimit, LockedMemoryLimitIsHandledCleanly, "M31", kHostMemory, kGate,
               {"memory.corrupt_copy:at=17,after=1,times=1", "copy.skip:after=1"}) {
   step("given a second process that may lock no memory and takes 256 MiB of the host's");
   expect_clean_end("memlock");
 }
 
-// Where a driver has its addresses from before, nothing ends; no document says what a process with a limit may expect.
+// A driver that has reserved its addresses before does not meet the limit. No document specifies the behaviour of
+// a process with a limit.
 PROCTOR_CHECK(HostMemoryLimit, AddressSpaceLimitIsHandledCleanly, "M31", kHostMemory, suite::kWarn,
               by_vendor<Texts>({"error.wrong_code:err=0x78000004,api=zeMemAllocHost"},
                                {"error.wrong_code:err=1,api=cudaHostAlloc"})) {
@@ -142,14 +145,14 @@ PROCTOR_CHECK(HostMemoryLimit, AddressSpaceLimitIsHandledCleanly, "M31", kHostMe
   if (suite::on_simgpu()) expect_true(met, "the limit is met");
 }
 
-// Either answer is right: a driver may move what does not fit, or refuse it. Only on a machine that could
-// hold all of it, and never more than that.
+// A driver may move data to the host or refuse the allocation; both are right. The check runs only if the machine
+// could hold all of the memory, and takes at most that much.
 PROCTOR_CHECK(SharedAllocation, OversubscriptionKeepsContents, "M36", kOvercommit, kGate,
               {"alloc.overlap_live_allocations",
                by_vendor("error.wrong_code:err=0x78000004,api=zeMemAllocShared",
                          "error.wrong_code:err=1,api=cudaMallocManaged")}) {
   const auto context = leased();
-  need(!MemoryCap::of_process().is_set(), kNeedsNoCap);  // it ends far below what the device has
+  need(!MemoryCap::of_process().is_set(), kNeedsNoCap);  // The cap is far below the device's memory.
   need(context.device().properties().shared_memory, "unsupported:shared_memory");
   const std::uint64_t wanted = available_memory(context.device()) / 4 * 5;
   const std::uint64_t piece = std::min(context.device().properties().largest_allocation, wanted / 16);
@@ -164,8 +167,8 @@ PROCTOR_CHECK(SharedAllocation, OversubscriptionKeepsContents, "M36", kOvercommi
   expect_true(pieces.kept(), "every piece keeps its bytes");
 }
 
-// Allocations above 4 GiB, which on Level Zero must be requested specially when they are made and when a
-// module is built.
+// Checks of allocations above 4 GiB. On Level Zero, these must be requested when the memory is allocated and when
+// a module is built.
 
 namespace {
 
@@ -176,7 +179,7 @@ constexpr const char* kRelaxed = by_vendor(
     "Level Zero specification, ze_relaxed_allocation_limits_exp_desc_t; intel/compute-runtime "
     "ALLOCATIONS_GREATER_THAN_4GB.md",
     "CUDA Runtime API, cudaMalloc");
-constexpr std::uint64_t kWords = 80;  // one of them at 4 GiB exactly
+constexpr std::uint64_t kWords = 80;  // One of them is at 4 GiB exactly.
 constexpr std::uint64_t kStrideBytes = 64 << 20;
 constexpr std::uint64_t kBytes = kWords * kStrideBytes;  // 5 GiB
 static_assert(kBytes > std::uint64_t{1} << 32);
@@ -192,7 +195,8 @@ std::vector<std::uint32_t> marks() {
   return words;
 }
 
-// A buffer that is looked at where lengths are cut: at its begin, at 2 GiB, at 4 GiB, and around where `bytes` of it end.
+// A buffer of which some windows are compared: at its begin, at 2 GiB, at 4 GiB, and around the end of `bytes`. At
+// these places, truncated lengths cause differences.
 class LongBuffer {
  public:
   LongBuffer(Queue& queue, const Context& context, std::uint64_t bytes, std::uint64_t seed)
@@ -201,7 +205,8 @@ class LongBuffer {
   }
   std::byte* data() const { return buffer_.data(); }
 
-  // `inside(at)`: the kWindow bytes that came there. What lies behind `bytes` is as it was.
+  // Compares all windows. `inside(at)` is the kWindow bytes that must have arrived at `at`. Bytes past `bytes`
+  // must not have changed.
   template <typename Inside>
   void expect(const std::string& what, const Inside& inside) const {
     for (const std::uint64_t at : looked_at()) {
@@ -222,7 +227,8 @@ class LongBuffer {
     need_memory(context.device(), bytes + kWindow);
     return memory_or_skip(context, {.bytes = bytes + kWindow, .large = bytes + kWindow > kFourGiB});
   }
-  // Apart from each other: the last one begins in what is filled or copied, if that is long enough, and ends behind it.
+  // The offsets of the windows, which do not overlap. The last window begins inside `bytes`, if these are long
+  // enough, and ends past them.
   std::vector<std::uint64_t> looked_at() const {
     std::vector<std::uint64_t> places = {bytes_ - std::min(bytes_, kWindow / 2)};
     for (const std::uint64_t at : std::array{kFourGiB, kFourGiB / 2, std::uint64_t{0}}) {
@@ -239,7 +245,7 @@ class LongBuffer {
 
 }  // namespace
 
-// The first fault is an address that is cut to 32 bits: what is written at 4 GiB appears at the begin.
+// The first fault truncates an address to 32 bits: bytes that are written at 4 GiB appear at the begin.
 PROCTOR_CHECK(LargeBuffer, CopiesReachEveryPart, "M47", kRelaxed, kGate,
               {"memory.address_alias:at=0,bytes=4294967296", "copy.offset_ignored"}) {
   const auto context = leased();

@@ -1,4 +1,4 @@
-// Managed memory: what its device says of it, and what moves it.
+// Checks of CUDA managed memory: its reported properties, and the calls that move it.
 #include <algorithm>
 
 #include "suites/accel/check_fixture.h"
@@ -7,7 +7,7 @@
 
 #if CUDART_VERSION >= 13000
 extern "C" decltype(cudaMemPrefetchAsync)
-    cudaMemPrefetchAsync_ptsz;  // of programs with -default-stream per-thread
+    cudaMemPrefetchAsync_ptsz;  // The variant for programs compiled with -default-stream per-thread.
 #endif
 
 namespace proctor::accel {
@@ -72,7 +72,7 @@ PROCTOR_CHECK(ManagedMemory, InvalidHintRangeIsRejected, "M37",
               "CUDA Runtime API, cudaMemPrefetchAsync, cudaMemAdvise", kGate,
               {"error.swallowed:api=cudaMemPrefetchAsync", "error.swallowed:api=cudaMemAdvise"}) {
   const auto context = leased();
-  constexpr std::size_t kBytes = 1 << 20;  // what allocators round nothing up to
+  constexpr std::size_t kBytes = 1 << 20;  // Allocators do not round this size up.
   const Buffer managed = shared_memory(context, kBytes), ordinary = device_memory(context, kBytes);
   need_concurrent_access(context);
   Queue queue(context);
@@ -125,7 +125,7 @@ PROCTOR_CHECK(ManagedMemory, InvalidPrefetchLocationIsRejected, "M37",
               "CUDA Runtime API, cudaMemPrefetchAsync: cudaMemLocation", kGate,
               {"error.swallowed:api=cudaMemPrefetchAsync"}) {
 #if CUDART_VERSION < 13000
-  suite::skip("needs:cuda>=13");  // before, a place was a number
+  suite::skip("needs:cuda>=13");  // Earlier versions have a number for the location.
 #else
   const auto context = leased();
   const Buffer managed = shared_memory(context, 4096);
@@ -156,7 +156,7 @@ PROCTOR_CHECK(ManagedMemory, InvalidPrefetchLocationIsRejected, "M37",
 #endif
 }
 
-// Where host and device may use managed memory at once, they may use different words of it at once.
+// If host and device may use managed memory concurrently, they may use different words of it concurrently.
 PROCTOR_CHECK(ManagedMemory, HostAndKernelWriteConcurrently, "M35", kConcurrent, kGate,
               {"memory.shared_not_coherent", "kernel.skip:kernel=fill"}) {
   const auto context = leased();

@@ -1,5 +1,6 @@
-// Most of the memory of a device. The device writes and judges it, which takes the least time. Kernels of simulated devices
-// are interpreted: there the device judges the begin, and the host judges the rest by copies.
+// Checks of most of the memory of a device with patterns. The device writes and verifies the memory, because this
+// is fastest. Kernels of simulated devices are interpreted. There, the device verifies the begin, and the host
+// verifies the remaining memory by copies.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,20 +17,20 @@ namespace {
 using suite::kGate;
 using suite::step;
 
-// The numbers of patterns.cl.
+// The names of the patterns of patterns.cl. Their index is the number of the pattern in the kernel.
 const std::vector<std::string> kMemoryPatterns = {"addresses", "walking_bits", "noise", "zeros_and_ones"};
 constexpr std::uint32_t kAddresses = 0;
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kPieceBytes = 1024 * kMiB;
 constexpr std::uint64_t kLeastPiece = kMiB / 64;
-constexpr std::size_t kChunkWords = 131'071;  // that the host holds at once
+constexpr std::size_t kChunkWords = 131'071;  // The host holds this many words at a time.
 constexpr std::size_t kChunkBytes = kChunkWords * sizeof(std::uint64_t);
-// Of a simulated device or tile: its kernels are interpreted, and its memory is that of the machine.
+// Limits for a simulated device or tile: its kernels are interpreted, and its memory is memory of the machine.
 constexpr std::uint64_t kMostByKernel = kMiB / 16;
 constexpr std::uint64_t kMostSimulated = 1024 * kMiB;
 constexpr std::size_t kBadPlaces = 16;
 
-// The other patterns of patterns.cl, by the number of a word.
+// The value of a word by its number, for the patterns other than addresses (patterns.cl).
 std::uint64_t pattern_of(std::uint32_t which, std::uint64_t place) {
   if (which == 1) return std::uint64_t{1} << (place % 64);
   if (which == 3) return 0;
@@ -38,24 +39,25 @@ std::uint64_t pattern_of(std::uint32_t which, std::uint64_t place) {
   return mixed ^ (mixed >> 31);
 }
 
-std::uint32_t words_of(const Buffer& piece) {
+std::uint32_t describe(const Buffer& piece) {
   return static_cast<std::uint32_t>(piece.bytes() / sizeof(std::uint64_t));
 }
 
 struct WrongWords {
   std::uint64_t count = 0;
-  std::uint64_t address = 0, expected = 0, got = 0;  // of one of them
+  std::uint64_t address = 0, expected = 0, got = 0;  // of the first wrong word
 };
 
-// Submits the kernels of patterns.cl, which judge each word and then leave its complement.
+// Writes and verifies memory by the kernels of patterns.cl. The kernel compares each word and then writes its
+// complement.
 class KernelJudge {
  public:
   KernelJudge(Queue& queue, const Context& context, std::uint32_t which)
       : queue_(queue), context_(context), which_(which), module_(Module::load(context, "patterns")) {}
 
   void write(const Buffer& piece) {
-    queue_.launch(write_, cover(words_of(piece), 256),
-                  arguments(piece, which_, std::uint64_t{0}, words_of(piece)));
+    queue_.launch(write_, cover(describe(piece), 256),
+                  arguments(piece, which_, std::uint64_t{0}, describe(piece)));
     queue_.synchronize();
   }
 
@@ -64,8 +66,8 @@ class KernelJudge {
     const auto count = device_copy(queue_, context_, std::vector<std::uint32_t>(1));
     const auto places = device_copy(queue_, context_, std::vector<std::uint64_t>(3 * kBadPlaces));
     const Event done(context_);
-    queue_.launch(judge_, cover(words_of(piece), 256),
-                  arguments(piece, which_, invert, count, places, words_of(piece)),
+    queue_.launch(judge_, cover(describe(piece), 256),
+                  arguments(piece, which_, invert, count, places, describe(piece)),
                   {.wait = {}, .signal = &done});
     queue_.synchronize();
     rates_.push_back(2.0 * static_cast<double>(piece.bytes()) / std::max(time_of(done).duration_ns(), 1.0));
@@ -73,14 +75,14 @@ class KernelJudge {
     return number == 0 ? WrongWords{} : first_of(number, read_as<std::uint64_t>(queue_, context_, places));
   }
 
-  const std::vector<double>& rates() const { return rates_; }  // GB/s, of bytes read plus written
+  const std::vector<double>& rates() const { return rates_; }  // GB/s, bytes read plus bytes written
 
  private:
-  static WrongWords first_of(std::uint32_t number, const std::vector<std::uint64_t>& told) {
+  static WrongWords first_of(std::uint32_t number, const std::vector<std::uint64_t>& reported) {
     std::size_t first = 0;
     for (std::size_t i = 1; i < std::min<std::size_t>(number, kBadPlaces); ++i)
-      if (told[3 * i] < told[3 * first]) first = i;
-    return {number, told[3 * first], told[3 * first + 1], told[3 * first + 2]};
+      if (reported[3 * i] < reported[3 * first]) first = i;
+    return {number, reported[3 * first], reported[3 * first + 1], reported[3 * first + 2]};
   }
 
   Queue& queue_;
@@ -91,8 +93,9 @@ class KernelJudge {
   std::vector<double> rates_;
 };
 
-// The same by copies, chunk by chunk. A chunk of addresses holds its own; the other patterns repeat one chunk, whose length is
-// odd, so that an address that lost a bit leads to other contents.
+// Writes and verifies memory by copies of the host, in chunks. In the pattern of addresses, each chunk contains
+// its own addresses. The other patterns repeat one chunk. The length of a chunk is odd, so a lost address bit
+// leads to other contents.
 class HostJudge {
  public:
   HostJudge(Queue& queue, const Context& context, std::uint32_t which)
@@ -108,7 +111,7 @@ class HostJudge {
     each_chunk(piece, [&](std::byte* at, std::size_t bytes) { copy(at, plain_.data(), bytes); });
   }
 
-  // Leaves the complement if `again`.
+  // If `again` is set, the complement is written after the comparison.
   WrongWords judge(const Buffer& piece, bool inverted, bool again) {
     const Buffer& expected = inverted ? complement_ : plain_;
     const Buffer& next = inverted ? plain_ : complement_;
@@ -131,7 +134,7 @@ class HostJudge {
     }
   }
 
-  // By pointers: this loop takes much of the time of the check.
+  // Uses raw pointers, because this loop takes much of the time of the check.
   void set_chunk(std::uint64_t first) {
     std::uint64_t* const plain = plain_.as<std::uint64_t>().data();
     std::uint64_t* const complement = complement_.as<std::uint64_t>().data();
@@ -161,8 +164,8 @@ class HostJudge {
   Buffer plain_, complement_, got_;
 };
 
-// Memory of one tile, or of a device without tiles: all of its pieces are held at once, so that each has its own place.
-// Another process may have taken a part of what was free: then the pieces get smaller, down to a floor.
+// Memory of one tile, or of a device without tiles. All pieces are held at the same time, so each has a different
+// place. If another process took a part of the free memory, the pieces become smaller, down to a minimum.
 class CoveredMemory {
  public:
   explicit CoveredMemory(const Context& context) : free_(available_memory(context.device())) {
@@ -190,7 +193,7 @@ class CoveredMemory {
   const std::vector<Buffer>& by_host() const { return by_host_; }
 
  private:
-  // Three quarters of what is free, rounded up to a page.
+  // Three quarters of the free memory, rounded up to a page.
   std::uint64_t most() const {
     constexpr std::uint64_t kPage = 4096;
     const std::uint64_t three_quarters = (free_ / 4 * 3 / kPage + 1) * kPage;
@@ -216,7 +219,7 @@ void report(const WrongWords& wrong, const Device& device) {
                  .device = describe(device)});
 }
 
-// Returns the rates of the kernels.
+// Writes and verifies one pattern in the memory of `part`. Returns the rates of the kernels.
 std::vector<double> try_pattern(const Device& part) {
   const auto which = static_cast<std::uint32_t>(std::ranges::find(kMemoryPatterns, suite::parameter()) -
                                                 kMemoryPatterns.begin());
@@ -243,7 +246,7 @@ std::vector<double> try_pattern(const Device& part) {
 
 }  // namespace
 
-// A bit that is stuck shows: the pattern is read, then its complement, and then the pattern again.
+// The check reads the pattern, then its complement, and then the pattern again. A stuck bit fails in one of them.
 PROCTOR_CHECK_EACH(kMemoryPatterns, Contents, MostMemoryKeepsPattern, "M43",
                    "NVIDIA DCGM, memtest, tests 0 to 10; moving inversions", kGate,
                    .faults = by_vendor<Texts>({"memory.stuck_bit:at=52428,min=8192,max=65536",

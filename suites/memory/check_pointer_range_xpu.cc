@@ -1,4 +1,4 @@
-// What the driver says about the allocation that an address lies in.
+// Checks of the facts that the driver reports about the allocation that contains an address.
 #include <cstring>
 #include <functional>
 #include <set>
@@ -16,7 +16,7 @@ using suite::kGate;
 using suite::step;
 
 constexpr const char* kRange = "Level Zero specification, zeMemGetAddressRange";
-// Smaller buffers may be parts of a pool, which Intel's driver makes of 2 MiB: its id is theirs.
+// Smaller buffers may be parts of a pool. Intel's driver makes pools of 2 MiB, whose id is then reported.
 constexpr std::size_t kLargerThanPools = 3 << 20;
 
 std::string text(const void* pointer) { return std::to_string(reinterpret_cast<std::uintptr_t>(pointer)); }
@@ -26,7 +26,8 @@ struct Range {
   std::size_t bytes = 0;
 };
 
-// What is told of bytes at the begin, inside and at the end of allocations from one byte to many pages of any size.
+// Calls `judge` with the reported range of bytes at the begin, inside and at the end of allocations. The sizes go
+// from one byte to many pages of any size.
 void each_range(const std::function<void(const Buffer&, const Range&)>& judge) {
   const auto context = leased();
   for (const std::size_t bytes :
@@ -36,9 +37,9 @@ void each_range(const std::function<void(const Buffer&, const Range&)>& judge) {
                                      std::size_t{2} << 20, bytes / 2, bytes - 1}) {
       if (offset >= bytes) continue;
       step("given byte " + std::to_string(offset) + " of " + std::to_string(bytes));
-      Range told;
-      try_address_range(context, buffer.data() + offset, &told.base, &told.bytes).or_throw();
-      judge(buffer, told);
+      Range reported;
+      try_address_range(context, buffer.data() + offset, &reported.base, &reported.bytes).or_throw();
+      judge(buffer, reported);
     }
   }
 }
@@ -53,14 +54,14 @@ std::uint64_t id_of(const Context& context, const void* pointer) {
 }  // namespace
 
 PROCTOR_CHECK(Pointer, BaseAddressIsReported, "M42", kRange, kGate, {"alloc.wrong_base"}) {
-  each_range([](const Buffer& buffer, const Range& told) {
-    expect_same("base address", text(buffer.data()), text(told.base));
+  each_range([](const Buffer& buffer, const Range& reported) {
+    expect_same("base address", text(buffer.data()), text(reported.base));
   });
 }
 
 PROCTOR_CHECK(Pointer, AllocationSizeIsReported, "M42", kRange, kGate, {"alloc.wrong_size"}) {
-  each_range([](const Buffer& buffer, const Range& told) {
-    expect_same("size", std::to_string(buffer.bytes()), std::to_string(told.bytes));
+  each_range([](const Buffer& buffer, const Range& reported) {
+    expect_same("size", std::to_string(buffer.bytes()), std::to_string(reported.bytes));
   });
 }
 
@@ -85,9 +86,9 @@ PROCTOR_CHECK(
   }
 }
 
-// No sentence of the specification covers an address that was freed, and a driver may keep its memory: no latch. Smaller
-// buffers may be parts of a pool, which outlives them.
-PROCTOR_CHECK(Pointer, RangeOfFreedMemoryIsRejected, "B.0", kRange, suite::kWarn,
+// The specification does not cover a freed address, and a driver may keep its memory. The check is therefore not a
+// gate. Smaller buffers may be parts of a pool, which outlives them.
+PROCTOR_CHECK(Pointer, RangeQueryRejectsFreedMemory, "B.0", kRange, suite::kWarn,
               {"alloc.claim_host_pointer"}) {
   const auto context = leased();
   for (const MemoryKind kind : {MemoryKind::kDevice, MemoryKind::kHost}) {
@@ -104,7 +105,7 @@ PROCTOR_CHECK(Pointer, RangeOfFreedMemoryIsRejected, "B.0", kRange, suite::kWarn
   }
 }
 
-PROCTOR_CHECK(Pointer, RangeOfHeapMemoryIsRejected, "B.0", kRange, kGate, {"alloc.claim_host_pointer"}) {
+PROCTOR_CHECK(Pointer, RangeQueryRejectsHeapAddress, "B.0", kRange, kGate, {"alloc.claim_host_pointer"}) {
   const auto context = leased();
   const std::vector<std::byte> heap(100);
   void* base = nullptr;
@@ -115,26 +116,28 @@ PROCTOR_CHECK(Pointer, RangeOfHeapMemoryIsRejected, "B.0", kRange, kGate, {"allo
 
 namespace {
 
-struct Told {
+struct Reported {
   Status status;
   ze_memory_allocation_properties_t properties;
   ze_device_handle_t device;
 };
 
-// What is not written keeps `before`.
-Told properties_of(const Context& context, const void* pointer, unsigned char before) {
-  Told told;
-  std::memset(&told.properties, before, sizeof told.properties);
-  std::memset(&told.device, before, sizeof told.device);
-  told.properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
-  told.properties.pNext = nullptr;
-  told.status = ZE_CALL(zeMemGetAllocProperties, native(context), pointer, &told.properties, &told.device);
-  return told;
+// The properties of a pointer. Members that the driver does not write keep the byte `before`.
+Reported properties_of(const Context& context, const void* pointer, unsigned char before) {
+  Reported reported;
+  std::memset(&reported.properties, before, sizeof reported.properties);
+  std::memset(&reported.device, before, sizeof reported.device);
+  reported.properties.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES;
+  reported.properties.pNext = nullptr;
+  reported.status =
+      ZE_CALL(zeMemGetAllocProperties, native(context), pointer, &reported.properties, &reported.device);
+  return reported;
 }
 
-std::string text_of(const Told& told) {
-  return "type " + std::to_string(told.properties.type) + ", id " + std::to_string(told.properties.id) +
-         ", pages of " + std::to_string(told.properties.pageSize) + ", device " + text(told.device);
+std::string text_of(const Reported& reported) {
+  return "type " + std::to_string(reported.properties.type) + ", id " +
+         std::to_string(reported.properties.id) + ", pages of " +
+         std::to_string(reported.properties.pageSize) + ", device " + text(reported.device);
 }
 
 }  // namespace
@@ -164,7 +167,7 @@ PROCTOR_CHECK(Pointer, EveryPropertyIsWritten, "M42",
   }
 }
 
-PROCTOR_CHECK(Pointer, OtherContextReportsSameOrUnknown, "M42",
+PROCTOR_CHECK(Pointer, OtherContextReportsNoWrongType, "M42",
               "Level Zero specification, zeMemGetAllocProperties: memory unrelated to the context. Intel's "
               "driver knows it",
               suite::kWarn, {"alloc.wrong_type"}) {
@@ -176,11 +179,11 @@ PROCTOR_CHECK(Pointer, OtherContextReportsSameOrUnknown, "M42",
     const auto type = kind == MemoryKind::kHost ? ZE_MEMORY_TYPE_HOST : ZE_MEMORY_TYPE_DEVICE;
     expect_same("type in its own context", std::to_string(type),
                 std::to_string(properties_of(context, buffer.data(), 0x55).properties.type));
-    const auto told = properties_of(other, buffer.data(), 0x55);
-    expect_status(kSuccess, told.status);
-    if (told.properties.type == type) continue;
+    const auto reported = properties_of(other, buffer.data(), 0x55);
+    expect_status(kSuccess, reported.status);
+    if (reported.properties.type == type) continue;
     expect_same("type in the other one", std::to_string(ZE_MEMORY_TYPE_UNKNOWN),
-                std::to_string(told.properties.type));
+                std::to_string(reported.properties.type));
   }
 }
 

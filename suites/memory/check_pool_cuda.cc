@@ -1,4 +1,4 @@
-// Memory that is allocated and freed in the order of a stream, from pools.
+// Checks of stream-ordered allocation: memory that is allocated from pools and freed in the order of a stream.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -36,7 +36,7 @@ void fill(const Queue& queue, void* pointer, int value, std::size_t bytes) {
   CUDA_CALL(cudaMemsetAsync, pointer, value, bytes, native(queue)).or_throw();
 }
 
-// A pool of the check's own, which nothing else has allocated from.
+// A new memory pool, from which only the check allocates.
 class Pool {
  public:
   explicit Pool(const Context& context, std::size_t most_bytes = 0) {
@@ -119,7 +119,7 @@ PROCTOR_CHECK(MemoryPool, LiveAllocationsDoNotOverlap, "M38", kOrder, kGate,
   queue.synchronize();
 }
 
-// Whatever a pool keeps of what was freed, a piece has room for what was asked for, and shares it with no other.
+// A pool may keep freed memory in any way. Each piece must have the requested size and must not overlap another.
 PROCTOR_CHECK(MemoryPool, MixedSizeAllocationsKeepContents, "M38", kOrder, kGate,
               {"alloc.reuse_too_small_block", "alloc.overlap_live_allocations"}) {
   const auto context = leased();
@@ -140,9 +140,9 @@ PROCTOR_CHECK(MemoryPool, MixedSizeAllocationsKeepContents, "M38", kOrder, kGate
     live.push_back({pool.allocate(queue, bytes), noise(bytes, round)});
     write(queue, context, live.back().data, live.back().contents);
     if (round % 3 != 0) continue;
-    const auto gone = live.begin() + static_cast<std::ptrdiff_t>(round / 3 % live.size());
-    free(queue, gone->data);
-    live.erase(gone);
+    const auto missing = live.begin() + static_cast<std::ptrdiff_t>(round / 3 % live.size());
+    free(queue, missing->data);
+    live.erase(missing);
   }
   for (const Piece& piece : live) {
     expect_bytes("a piece of " + std::to_string(piece.contents.size()) + " bytes", piece.contents,
@@ -152,8 +152,7 @@ PROCTOR_CHECK(MemoryPool, MixedSizeAllocationsKeepContents, "M38", kOrder, kGate
   queue.synchronize();
 }
 
-// What is freed behind work that has not run yet is not given to another stream,
-// which would write it too early.
+// Memory that is freed behind pending work must not be given to another stream, which would write it too early.
 PROCTOR_CHECK(MemoryPool, OtherStreamNeverReusesMemoryEarly, "M38", kOrder, kGate,
               {"alloc.reuse_memory_before_free"}) {
   const auto context = leased();
@@ -172,7 +171,7 @@ PROCTOR_CHECK(MemoryPool, OtherStreamNeverReusesMemoryEarly, "M38", kOrder, kGat
   free(first, memory);
   std::byte* other = allocate(second, kBytes);
   fill(second, other, 0x22, kBytes);
-  // Where the other stream got the same memory, as it may, it waits for the latch itself.
+  // The other stream may get the same memory. In this case it waits for the latch itself.
   static_cast<void>(second.try_synchronize(std::chrono::milliseconds(20)));
   latch.open();
   first.synchronize();
@@ -253,13 +252,13 @@ PROCTOR_CHECK(MemoryPool, TrimReturnsMemoryToDevice, "M39", kTrim, kGate,
 
 namespace {
 
-// Of any pool's granularity a multiple, so that what is reserved for pieces is their sum.
+// A multiple of any pool's granularity, so that the reserved memory is the sum of the pieces.
 constexpr std::size_t kPiece = 64 << 20;
 
 std::uint64_t reserved(const Pool& pool) { return pool.get(cudaMemPoolAttrReservedMemCurrent); }
 std::uint64_t used(const Pool& pool) { return pool.get(cudaMemPoolAttrUsedMemCurrent); }
 
-// Two pieces that the pool holds and nobody uses.
+// Leaves two free pieces in the pool.
 void leave_two_pieces(const Pool& pool, Queue& queue) {
   std::byte* const pieces[] = {pool.allocate(queue, kPiece), pool.allocate(queue, kPiece)};
   for (std::byte* piece : pieces) free(queue, piece);
@@ -305,7 +304,8 @@ PROCTOR_CHECK(MemoryPool, TrimKeepsRequestedBytes, "M39", kTrim, kGate,
   queue.synchronize();
 }
 
-// "the allocator will try to release memory back to the OS on the next call to stream, event or context synchronize"
+// "the allocator will try to release memory back to the OS on the next call to stream, event or context
+// synchronize"
 PROCTOR_CHECK(MemoryPool, SynchronizeReleasesMemoryAboveThreshold, "M39", kTrim, suite::kWarn,
               {"alloc.trim_ignored"}) {
   const auto context = leased();
@@ -358,15 +358,15 @@ PROCTOR_CHECK(MemoryPool, AttributesAreReportedAsSet, "M39", "CUDA Runtime API, 
   step("given each way of reuse, on at first, off and on again");
   for (const auto way : {cudaMemPoolReuseFollowEventDependencies, cudaMemPoolReuseAllowOpportunistic,
                          cudaMemPoolReuseAllowInternalDependencies}) {
-    const auto told = [&] {
+    const auto reported = [&] {
       int value = -1;
       CUDA_CALL(cudaMemPoolGetAttribute, pool.handle(), way, &value).or_throw();
       return std::to_string(value);
     };
-    expect_same("way " + std::to_string(way) + " at first", "1", told());
+    expect_same("way " + std::to_string(way) + " at first", "1", reported());
     for (const int value : {0, 1}) {
       pool.try_set(way, value).or_throw();
-      expect_same("way " + std::to_string(way), std::to_string(value), told());
+      expect_same("way " + std::to_string(way), std::to_string(value), reported());
     }
   }
   step("given release thresholds, 0 at first");
@@ -414,7 +414,7 @@ PROCTOR_CHECK(MemoryPool, HighWatermarkLastsUntilReset, "M39",
   queue.synchronize();
 }
 
-// Whichever call takes or frees, before the marks are set back and after it.
+// Tries every call that allocates or frees, before and after the high watermarks are reset.
 PROCTOR_CHECK(
     MemoryPool, HighWatermarkNeverFalls, "M39",
     "CUDA Runtime API, cudaMemPoolAttrReservedMemHigh, cudaMemPoolAttrUsedMemHigh: high watermark since the "
@@ -430,10 +430,10 @@ PROCTOR_CHECK(
     most_used = std::max(most_used, used(pool));
     expect_same("most bytes in use " + when, std::to_string(most_used),
                 std::to_string(pool.get(cudaMemPoolAttrUsedMemHigh)));
-    const std::uint64_t told = pool.get(cudaMemPoolAttrReservedMemHigh);
-    expect_true(told >= std::max(most_reserved, reserved(pool)),
+    const std::uint64_t reported = pool.get(cudaMemPoolAttrReservedMemHigh);
+    expect_true(reported >= std::max(most_reserved, reserved(pool)),
                 "no fewer bytes were reserved " + when + " than before it, " + std::to_string(most_reserved));
-    most_reserved = told;
+    most_reserved = reported;
   };
   for (const char* round : {"at first", "after the marks are reset"}) {
     step(std::string("given pieces that come and go, ") + round);
@@ -474,23 +474,24 @@ PROCTOR_CHECK(MemoryPool, FreedMemoryIsReused, "M38", kOrder, suite::kWarn,
   second.synchronize();
 }
 
-PROCTOR_CHECK(MemoryPool, CurrentPoolServesDevice, "M38",
+PROCTOR_CHECK(MemoryPool, MallocAsyncUsesCurrentPool, "M38",
               "CUDA Runtime API, cudaDeviceSetMemPool, cudaMemPoolDestroy", kGate,
               {"sysman.freeze_free_memory:api=cudaMemPoolGetAttribute"}) {
   const auto context = leased();
   Queue queue(context);
   Pool pool(context);
   const int device = native(context.device());
-  const auto told = [&](auto call) {
+  const auto reported = [&](auto call) {
     cudaMemPool_t handle = nullptr;
     call(&handle);
     return handle;
   };
   const auto current = [&] {
-    return told([&](cudaMemPool_t* out) { CUDA_CALL(cudaDeviceGetMemPool, out, device).or_throw(); });
+    return reported([&](cudaMemPool_t* out) { CUDA_CALL(cudaDeviceGetMemPool, out, device).or_throw(); });
   };
   const auto by_default = [&] {
-    return told([&](cudaMemPool_t* out) { CUDA_CALL(cudaDeviceGetDefaultMemPool, out, device).or_throw(); });
+    return reported(
+        [&](cudaMemPool_t* out) { CUDA_CALL(cudaDeviceGetDefaultMemPool, out, device).or_throw(); });
   };
   const cudaMemPool_t first = by_default();
   step("given a pool that becomes the device's, and is destroyed as such");
@@ -511,8 +512,8 @@ PROCTOR_CHECK(MemoryPool, CurrentPoolServesDevice, "M38",
   queue.synchronize();
 }
 
-// In a process that has used other pools, the driver 580.159.04 sometimes divides by zero (2 of 4 runs in batches on an
-// H100).
+// In a process that has used other pools, the driver 580.159.04 sometimes divides by zero (2 of 4 runs in batches
+// on an H100).
 PROCTOR_CHECK(MemoryPool, AllocationOutlivesDestroyedPool, "M38", "CUDA Runtime API, cudaMemPoolDestroy",
               kGate, .faults = {"alloc.leak_on_free:min=134217728", "copy.skip"}, .alone = true) {
   const auto context = leased();
@@ -562,7 +563,7 @@ PROCTOR_CHECK(MemoryPool, CudaFreeReleasesPoolMemory, "M38", "CUDA Runtime API, 
   std::byte* const memory = pool.allocate(queue, kPiece);
   queue.synchronize();
   step("given memory of a pool that cudaFree frees, twice");
-  expect_status(kSuccess, CUDA_CALL(cudaFree, memory));  // which the driver 580.159.04 still counts as used
+  expect_status(kSuccess, CUDA_CALL(cudaFree, memory));  // The driver 580.159.04 still counts it as used.
   expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaFree, memory));
   expect_status("cudaErrorInvalidValue", CUDA_CALL(cudaFreeAsync, memory, native(queue)));
   queue.synchronize();
@@ -597,7 +598,7 @@ Status try_allow(const Pool& pool, const Device& device, cudaMemAccessFlags flag
   wishes[0].location.type = cudaMemLocationTypeDevice;
   wishes[0].location.id = native(device);
   wishes[0].flags = flags;
-  wishes[1].location.id = -1;  // behind the end
+  wishes[1].location.id = -1;  // past the last device
   return CUDA_CALL(cudaMemPoolSetAccess, pool.handle(), wishes, 1);
 }
 

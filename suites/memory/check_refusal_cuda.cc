@@ -1,4 +1,4 @@
-// What memory calls of the CUDA Runtime answer to bad arguments.
+// Checks of the error codes of the CUDA Runtime's memory calls for bad arguments.
 #include "suites/accel/cuda/refusal.h"
 #include "suites/main/check.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kHuge = SIZE_MAX;
 
-// Where memory of this kind was.
+// An address of memory of this kind that was freed.
 void* freed(Victim& victim, MemoryKind kind) {
   Buffer once(victim.context, {.kind = kind, .bytes = 4096});
   void* const pointer = once.data();
@@ -15,7 +15,7 @@ void* freed(Victim& victim, MemoryKind kind) {
   return pointer;
 }
 
-// Where memory was that is not registered any more.
+// An address of memory that was registered and unregistered.
 void* unregistered() {
   alignas(4096) static std::byte page[4096];
   CUDA_CALL(cudaHostRegister, page, sizeof page, cudaHostRegisterMapped).or_throw();
@@ -29,7 +29,7 @@ cudaMemPool_t default_pool(Victim& victim) {
   return pool;
 }
 
-// A pool of the device, but for what `spoil` makes of its properties.
+// Creates a pool of the device. `spoil` changes one of its valid properties.
 template <typename Spoil>
 Status create_pool(Victim& victim, Spoil&& spoil) {
   cudaMemPoolProps properties{};
@@ -48,7 +48,7 @@ cudaMemLocation place_of(Victim& victim) {
   return place;
 }
 
-// A copy of four rows of 16 bytes from the victim's memory to its host memory.
+// Parameters of a copy of four rows of 16 bytes, from the victim's device memory to its host memory.
 cudaMemcpy3DParms volume(Victim& victim) {
   cudaMemcpy3DParms what{};
   what.srcPtr = {victim.memory.data(), 64, 64, 4};
@@ -58,9 +58,9 @@ cudaMemcpy3DParms volume(Victim& victim) {
   return what;
 }
 
-// Codes: what the CUDA Runtime API lists under each function; which of them an argument gets is what
-// ROCm/hip-tests asserts where it is compiled for NVIDIA, or what an H100 with the driver 580.159.04 answers. A row
-// is one call; its other arguments are good.
+// Bad calls and their codes. The CUDA Runtime API lists the codes of each function. The code of an argument is
+// that of ROCm/hip-tests compiled for NVIDIA, or that of an H100 with the driver 580.159.04. Each row is one call
+// with one bad argument.
 constexpr BadCall kBadCalls[] = {
     {"cudaMalloc", "the place for the pointer is null", cudaErrorInvalidValue,
      [](Victim&) { return CUDA_CALL(cudaMalloc, static_cast<void**>(nullptr), 64); }},
@@ -338,8 +338,8 @@ constexpr BadCall kBadCalls[] = {
      [](Victim& v) { return CUDA_CALL(cudaMemPoolDestroy, default_pool(v)); }},
     {"cudaMemPoolSetAccess", "the pool is null", cudaErrorInvalidValue,
      [](Victim& v) {
-       const cudaMemAccessDesc wish{place_of(v), cudaMemAccessFlagsProtReadWrite};
-       return CUDA_CALL(cudaMemPoolSetAccess, nullptr, &wish, 1);
+       const cudaMemAccessDesc wanted_access{place_of(v), cudaMemAccessFlagsProtReadWrite};
+       return CUDA_CALL(cudaMemPoolSetAccess, nullptr, &wanted_access, 1);
      }},
     {"cudaMemPoolGetAccess", "the queried place is null", cudaErrorInvalidValue,
      [](Victim& v) {

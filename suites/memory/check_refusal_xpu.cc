@@ -1,4 +1,4 @@
-// What memory calls answer to bad arguments, under the loader's validation layer.
+// Checks of the error codes of Level Zero's memory calls for bad arguments, under the loader's validation layer.
 #include "suites/accel/xpu/refusal.h"
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
@@ -17,7 +17,8 @@ constexpr std::uint32_t kPattern = 7;
 
 ze_context_handle_t context_of(const Victim& victim) { return native(victim.context); }
 
-// Codes: what the specification lists under each function. A row is one call; the others are good.
+// Bad calls and their codes, which the specification lists under each function. Each row is one call with one bad
+// argument.
 constexpr BadCall kBadCalls[] = {
     {"zeMemAllocDevice", "the context is null", kNullHandle,
      [](Victim& v) { return ZE_CALL(zeMemAllocDevice, nullptr, &kDevice, 64, 0, v.device, &v.pointer); }},

@@ -1,4 +1,4 @@
-// Memory that host and device both use.
+// Checks of memory that host and device both use.
 #include <algorithm>
 
 #include "suites/accel/check_fixture.h"
@@ -22,7 +22,7 @@ std::vector<std::uint32_t> transformed(std::vector<std::uint32_t> words, std::ui
   return words;
 }
 
-// The host writes, a kernel transforms into `to`, the host reads.
+// The host writes `from`, a kernel transforms it into `to`, and the host reads `to`.
 void expect_transformed(const Context& context, const Buffer& from, const Buffer& to) {
   Queue queue(context);
   const Module module = Module::load(context, "basic");
@@ -73,8 +73,8 @@ PROCTOR_CHECK(HostAllocation, KernelReadsAndWritesMemory, "M33",
 
 // ---- offload: to the host, freed, and back ----
 
-// Whether its memory is free in between is what MemoryInfo.FreedMemoryCountsAsFree asks: a driver may keep it for the way back.
-PROCTOR_CHECK(Offload, RoundTripIsBitExact, "S3.7", kOffload, kGate,
+// A driver may keep the freed memory for the way back. MemoryInfo.FreedMemoryCountsAsFree checks whether it is free.
+PROCTOR_CHECK(Offload, TensorRoundTripIsBitExact, "S3.7", kOffload, kGate,
               .faults = {"memory.corrupt_copy:at=17,min=1000000,times=1"},
               .sizes = {.smoke = 1 << 20, .ci = 1 << 24, .full = 1 << 28, .unit = "bytes"}) {
   const auto context = leased();
@@ -110,9 +110,9 @@ PROCTOR_CHECK(Offload, TensorReturnsToHomeDevice, "S3.11", kHome, kGate, {"alloc
   const Buffer back(context, {.bytes = 4096, .device = home});
   queue.copy(back.data(), host.data(), 4096);
   queue.synchronize();
-  const Device told = pointer_info(context, back.data()).device;
+  const Device reported = pointer_info(context, back.data()).device;
   suite::expect_same("UUID of its device", home.properties().uuid,
-                     told == Device() ? "none" : told.properties().uuid);
+                     reported == Device() ? "none" : reported.properties().uuid);
 }
 
 }  // namespace proctor::accel

@@ -1,5 +1,5 @@
-// Variables of a program by their addresses on the host, with offsets. They are registered as code that nvcc or clang
-// made does it before main, of a module that has them.
+// Checks of device variables and kernels by their addresses on the host, with offsets. The check registers them
+// the way code made by nvcc or clang does before main(), for a module that contains them.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -11,7 +11,7 @@
 #include "suites/main/check.h"
 #include "suites/main/helper.h"
 
-// crt/host_runtime.h, which is for nvcc's own output only.
+// Functions of crt/host_runtime.h, which only nvcc's own output may include.
 extern "C" {
 void** __cudaRegisterFatBinary(void* wrapper);
 void __cudaRegisterFatBinaryEnd(void** image);
@@ -30,7 +30,7 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
                                std::size_t shared_bytes, cudaStream_t stream);
 cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                                     std::size_t shared_bytes, cudaStream_t stream);
-// What programs compiled with -default-stream per-thread call.
+// The variants that programs compiled with -default-stream per-thread call.
 decltype(cudaMemcpyFromSymbol) cudaMemcpyFromSymbol_ptds;
 decltype(cudaMemcpyFromSymbolAsync) cudaMemcpyFromSymbolAsync_ptsz;
 decltype(cudaMemcpyToSymbol) cudaMemcpyToSymbol_ptds;
@@ -46,12 +46,12 @@ using suite::step;
 
 constexpr const char* kSymbols = "CUDA Runtime API, cudaMemcpyFromSymbol, cudaMemcpyToSymbol: offset";
 
-// A file of device code, registered as long as this lives.
+// A file of device code that is registered during the life of this object.
 class Image {
  public:
   Image(const Context& context, const std::string& name) : file_(module_file(name)) {
     if (CUDART_VERSION < 13000)
-      suite::skip("fatbin_missing:" + name);  // its modules are PTX, which nothing registers
+      suite::skip("fatbin_missing:" + name);  // The module is PTX, which cannot be registered.
     use(context.device());
     wrapper_.image = file_.data();
     handle_ = __cudaRegisterFatBinary(&wrapper_);
@@ -77,7 +77,7 @@ class Image {
   void** handle_ = nullptr;
 };
 
-// host_visible of constants.cl.
+// The variable host_visible of constants.cl.
 class Symbol {
  public:
   static constexpr std::uint32_t kInitial[4] = {11, 22, 33, 44};
@@ -102,7 +102,7 @@ class Symbol {
   char host_ = 0;
 };
 
-// fill() of basic.cl by the address of its stand-in on the host, as <<<...>>> launches it.
+// The kernel fill() of basic.cl, launched by the address of its stub on the host, as <<<...>>> does.
 class Function {
  public:
   explicit Function(const Context& context) : image_(context, "basic") {
@@ -160,7 +160,7 @@ Status to_symbol(const Symbol& symbol, std::span<const std::byte> from, std::siz
                    nullptr);
 }
 
-// Every part of the variable: where it begins, and how many bytes it has.
+// Calls `visit` with the offset and the number of bytes of parts of the variable.
 template <typename Visit>
 void each_part(const Visit& visit) {
   for (std::size_t offset = 0; offset < Symbol::kBytes; ++offset) {
@@ -219,10 +219,10 @@ PROCTOR_CHECK(Symbol, RangeBeyondEndIsRejected, "K08", kSymbols, kGate,
   const auto context = leased();
   const Queue queue(context);
   const Symbol symbol(context);
-  std::size_t told = 0;
+  std::size_t reported = 0;
   step("given the size of a variable, and parts outside of it");
-  expect_status(kSuccess, CUDA_CALL(cudaGetSymbolSize, &told, symbol.host()));
-  expect_same("its size", std::to_string(Symbol::kBytes), std::to_string(told));
+  expect_status(kSuccess, CUDA_CALL(cudaGetSymbolSize, &reported, symbol.host()));
+  expect_same("its size", std::to_string(Symbol::kBytes), std::to_string(reported));
   std::vector<std::byte> bytes(Symbol::kBytes + 1);
   for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, Symbol::kBytes, SIZE_MAX - 3}) {
     const std::size_t most = offset <= Symbol::kBytes ? Symbol::kBytes - offset + 1 : 8;
@@ -301,7 +301,7 @@ PROCTOR_CHECK(Symbol, WrongMemcpyKindIsRejected, "K08",
   to_symbol(symbol, Symbol::initial(), 0, Way::kAtOnce, queue).or_throw();
 }
 
-// Written from pinned memory, since what is pageable may be on its way still.
+// The source is pinned memory, because a copy from pageable memory may still be in progress when the call returns.
 PROCTOR_CHECK(Symbol, SynchronousCopiesWaitForEarlierKernel, "M26",
               "CUDA Runtime API, API synchronization behavior", kGate,
               {"order.end_wait_early:api=cudaMemcpy*Symbol", "copy.skip:api=cudaMemcpy*Symbol"}) {
@@ -331,7 +331,7 @@ PROCTOR_CHECK(Symbol, SynchronousCopiesWaitForEarlierKernel, "M26",
   to_symbol(symbol, Symbol::initial(), 0, Way::kAtOnce, queue).or_throw();
 }
 
-// Pinned memory: of pageable memory nothing is said.
+// Pinned memory, because the reference does not specify pageable memory.
 PROCTOR_CHECK(Symbol, AsyncCopiesDoNotBlock, "M28", "CUDA Runtime API, API synchronization behavior", kGate,
               {"copy.skip:api=cudaMemcpy*SymbolAsync"}) {
   const auto context = leased();
@@ -340,7 +340,7 @@ PROCTOR_CHECK(Symbol, AsyncCopiesDoNotBlock, "M28", "CUDA Runtime API, API synch
   const Buffer host = host_memory(context, 2 * Symbol::kBytes);
   const auto sent = noise(Symbol::kBytes, 3);
   std::copy(sent.begin(), sent.end(), host.data());
-  void* loaded = nullptr;  // with lazy loading, the first use of a variable waits for all work
+  void* loaded = nullptr;  // With lazy loading, the first use of a variable waits for all work.
   CUDA_CALL(cudaGetSymbolAddress, &loaded, symbol.host()).or_throw();
   Latch latch(context);
   step("given a variable that is written and read behind a kernel that is not released yet");
@@ -361,7 +361,7 @@ PROCTOR_CHECK(Symbol, AsyncCopiesDoNotBlock, "M28", "CUDA Runtime API, API synch
 
 namespace {
 
-// Writes a variable, resets the device, and tells what the variable holds before and after.
+// Writes a variable and resets the device. Sends the contents of the variable before and after the reset.
 PROCTOR_HELPER(reset_a_variable) {
   const auto context = leased();
   const Queue queue(context);
@@ -382,7 +382,7 @@ PROCTOR_HELPER(reset_a_variable) {
 PROCTOR_CHECK(Symbol, ResetRestoresInitialValue, "K48", "CUDA Runtime API, cudaDeviceReset", suite::kWarn,
               {"state.reset_ignored"}) {
   {
-    const Symbol needed(leased());  // which skips where there is none
+    const Symbol needed(leased());  // Skips the check if the module is missing.
   }
   step("given a second process that writes a variable and resets its device");
   suite::Helper helper("reset_a_variable");
@@ -417,7 +417,7 @@ namespace {
 
 constexpr const char* kTriple = "CUDA Programming Guide, Execution Configuration; crt/host_runtime.h";
 
-// Launches fill(words, value, n), and expects that it filled them.
+// Launches fill(words, value, n) and verifies the filled words.
 template <typename Launch>
 void expect_fills(const Context& context, std::uint32_t value, const Launch& launch) {
   constexpr std::uint32_t kWords = 100;
@@ -465,7 +465,7 @@ PROCTOR_CHECK(KernelHandle, HostAddressLaunchesKernel, "K16", kTriple, kGate,
   });
 }
 
-PROCTOR_CHECK(KernelHandle, LaunchUsesPerThreadStream, "K38",
+PROCTOR_CHECK(KernelHandle, PtszLaunchUsesPerThreadStream, "K38",
               "CUDA Runtime API, API synchronization behavior: per-thread default stream", kGate,
               {"kernel.skip:kernel=fill", "kernel.wrong_argument:arg=1,kernel=fill"}) {
   const auto context = leased();
@@ -577,6 +577,7 @@ PROCTOR_CHECK(Symbol, HostAndKernelShareManagedVariable, "M35",
   expect_words("after the kernel", std::vector<std::uint32_t>{105, 106, 107, 180}, seen(), context.device());
   expect_same("its kind", "shared", to_string(pointer_info(context, words).kind));
   void* address = nullptr;
+  // Programs made by nvcc refer to the variable this way.
   CUDA_CALL(cudaGetSymbolAddress, &address, words).or_throw();  // so do programs of nvcc name it
   suite::expect_true(address == words, "device and host have the same address for it");
 }

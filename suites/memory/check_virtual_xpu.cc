@@ -1,4 +1,4 @@
-// Addresses and memory apart: reservations, physical memory, mappings. Level Zero only.
+// Checks of Level Zero virtual memory: reservations of addresses, physical memory, and mappings between them.
 #include <unistd.h>
 
 #include <algorithm>
@@ -53,12 +53,13 @@ class Physical {
   ze_physical_mem_handle_t handle_ = nullptr;
 };
 
-// Null lets the driver choose the address; the validation layer of loader 1.8 refuses it, so that it gets wishes instead.
+// Reserves addresses. Null lets the driver choose the address. The validation layer of loader 1.8 refuses null;
+// then several addresses are requested in turn.
 void* reserve(ze_context_handle_t context, std::size_t bytes) {
   void* pointer = nullptr;
   const Status status = ZE_CALL(zeVirtualMemReserve, context, nullptr, bytes, &pointer);
-  for (std::uintptr_t wish = 1; status.code() == ZE_RESULT_ERROR_INVALID_NULL_POINTER && wish <= 7; ++wish) {
-    void* const start = reinterpret_cast<void*>(wish << 44);
+  for (std::uintptr_t hint = 1; status.code() == ZE_RESULT_ERROR_INVALID_NULL_POINTER && hint <= 7; ++hint) {
+    void* const start = reinterpret_cast<void*>(hint << 44);
     if (ZE_CALL(zeVirtualMemReserve, context, start, bytes, &pointer).ok()) return pointer;
   }
   status.or_throw();
@@ -66,7 +67,7 @@ void* reserve(ze_context_handle_t context, std::size_t bytes) {
 }
 void* reserve(const Context& context, std::size_t bytes) { return reserve(native(context), bytes); }
 
-// A range of addresses with `bytes` of physical memory behind it, from its byte `offset` on.
+// A reservation of addresses, mapped to `bytes` of physical memory from its byte `offset` on.
 class Mapping {
  public:
   Mapping(const Context& context, const Physical& physical, std::size_t offset, std::size_t bytes)
@@ -107,8 +108,9 @@ PROCTOR_HELPER(map_twice) {
   suite::answer({{"can", can}});
 }
 
-// The specification does not state that mapped memory can be mapped at another address as well. Some drivers refuse it.
-// Intel's driver up to 26.18 accepts it, and crashes when the second mapping ends. A second process therefore tries it.
+// The specification does not state that mapped memory can be mapped at another address as well. Some drivers
+// refuse it. Intel's driver up to 26.18 accepts it, and crashes when the second mapping ends. A second process
+// therefore tries it.
 bool can_map_twice() {
   suite::Helper helper("map_twice");
   const auto answer = helper.try_answer();
@@ -118,7 +120,7 @@ bool can_map_twice() {
   return answer && answer->value("can", false);
 }
 
-// Three pages side by side, each with physical memory of its own.
+// Three adjacent pages, each with its own physical memory.
 class ThreePages {
  public:
   explicit ThreePages(const Context& context)
@@ -170,7 +172,7 @@ const char* name_of(ze_memory_access_attribute_t attribute) {
   return "another";
 }
 
-// Gives three pages an access by one call, and lets a kernel "read" or "write" the one that is meant.
+// Sets the access of three pages by one call. Then a kernel reads or writes the selected page ("read" or "write").
 PROCTOR_HELPER(use_mapped_page) {
   const auto context = leased();
   Queue queue(context);
@@ -188,10 +190,10 @@ PROCTOR_HELPER(use_mapped_page) {
   if (status.ok()) status = queue.try_synchronize(kPatience);
   const Status device = context.device().try_status();
   suite::answer({{"ok", status.ok() && device.ok()}, {"status", status.name()}});
-  _exit(0);  // nothing that the driver still has is worth tidying up
+  _exit(0);  // The device may be lost, so nothing is cleaned up.
 }
 
-// Stores to an address that is nobody's.
+// Stores to an unmapped address.
 PROCTOR_HELPER(store_to_nobody) {
   const auto context = leased();
   Queue queue(context);
@@ -200,10 +202,11 @@ PROCTOR_HELPER(store_to_nobody) {
       queue.try_launch(Kernel(module, "store_at"), groups_of(1, 1), arguments(std::uint64_t{0xdead0000}, 1u));
   if (status.ok()) status = queue.try_synchronize(kPatience);
   suite::answer({{"ok", status.ok() && context.device().try_status().ok()}});
-  _exit(0);  // nothing that the driver still has is worth tidying up
+  _exit(0);  // The device may be lost, so nothing is cleaned up.
 }
 
-// What a second process says of its access. On hardware the driver may end the process that makes a page fault: that is a no.
+// The result of a helper that accesses memory. On hardware the driver may end the process of a page fault: this
+// counts as a refused access.
 nlohmann::json access_of(suite::Helper& helper) {
   if (suite::on_simgpu()) return helper.answer();
   const auto answer = helper.try_answer();
@@ -214,13 +217,13 @@ nlohmann::json access_of(suite::Helper& helper) {
   return *answer;
 }
 
-// Ends the check as a skip where a device swallows accesses to nobody's memory, and so those that are not allowed.
+// Skips the check if the device ignores accesses to unmapped memory, because it then also ignores forbidden ones.
 void need_page_faults() {
   suite::Helper helper("store_to_nobody");
   need(!access_of(helper).at("ok").get<bool>(), "unsupported:page_faults");
 }
 
-// Loses the device by a store to a page without access, and says what calls that need the device answer then.
+// Loses the device by a store to a page without access. Sends the results of calls that need the device.
 PROCTOR_HELPER(lose_device) {
   const auto context = leased();
   Queue queue(context);
@@ -252,7 +255,7 @@ PROCTOR_HELPER(lose_device) {
         ZE_CALL(zeDeviceGetGlobalTimestamps, device, &host, &ticks)})
     answers.push_back({answer.call(), answer.name()});
   suite::answer({{"lost", !context.device().try_status().ok() || !status.ok()}, {"answers", answers}});
-  _exit(0);  // nothing that the driver still has is worth tidying up
+  _exit(0);  // The device may be lost, so nothing is cleaned up.
 }
 
 }  // namespace
@@ -309,8 +312,9 @@ PROCTOR_CHECK(VirtualMemory, OffsetSelectsPhysicalPage, "M40", kVirtual, kGate,
                read_bytes(queue, context, second_page.data(), page), context.device());
 }
 
-// The check makes three reservations of three pages each. Intel's driver keeps one access for a reservation. The gate therefore does not
-// require "page access attributes to apply to the virtual address range" (zeVirtualMemSetAccessAttribute) for a part of one.
+// The check makes three reservations of three pages each. Intel's driver keeps one access for a reservation. The
+// gate therefore does not require "page access attributes to apply to the virtual address range"
+// (zeVirtualMemSetAccessAttribute) for a part of one.
 PROCTOR_CHECK(VirtualMemory, EveryReservationReportsOwnAccess, "M40", kAttribute, kGate,
               {"alloc.set_first_access_only"}) {
   const auto context = leased();
@@ -328,7 +332,7 @@ PROCTOR_CHECK(VirtualMemory, EveryReservationReportsOwnAccess, "M40", kAttribute
   }
 }
 
-// The same within one reservation, by the same sentence of the specification.
+// Like AccessIsThatOfEveryPageMeant, within one reservation and by the same sentence of the specification.
 PROCTOR_CHECK(VirtualMemory, EveryPageReportsOwnAccess, "M40", kAttribute, suite::kWarn,
               {"alloc.set_first_access_only"}) {
   const auto context = leased();
@@ -350,7 +354,8 @@ PROCTOR_CHECK(VirtualMemory, EveryPageReportsOwnAccess, "M40", kAttribute, suite
   }
 }
 
-// From each page on, of three that have every pattern of accesses: how many bytes are alike, at most as many as are asked about.
+// Three pages have every combination of accesses. From each page on, the call must return the number of bytes with
+// equal access, limited to the requested size.
 PROCTOR_CHECK(VirtualMemory, AccessQueryReturnsUniformRange, "M40",
               "Level Zero specification, zeVirtualMemGetAccessAttribute", suite::kWarn,
               {"alloc.set_first_access_only"}) {
@@ -380,8 +385,8 @@ PROCTOR_CHECK(VirtualMemory, AccessQueryReturnsUniformRange, "M40",
   }
 }
 
-// Each function refuses zero bytes. The functions with "Size must be page aligned" in their list of codes also refuse a part
-// of a page. The other functions have "must be page aligned" at the parameter, and no code for it.
+// Each function refuses zero bytes. The functions with "Size must be page aligned" in their list of codes also
+// refuse a part of a page. The other functions have "must be page aligned" at the parameter, and no code for it.
 PROCTOR_CHECK(
     VirtualMemory, UnalignedSizeIsRejected, "M40",
     "Level Zero specification, zeVirtualMemReserve and its neighbours: ZE_RESULT_ERROR_UNSUPPORTED_SIZE",
@@ -425,7 +430,7 @@ PROCTOR_CHECK(
   expect_status(kSuccess, ZE_CALL(zeVirtualMemFree, native(context), free_range, 2 * page));
 }
 
-// What a mapping still shows cannot be destroyed, and what was refused can be done later.
+// Mapped physical memory cannot be destroyed. After it is unmapped, the refused call must succeed.
 PROCTOR_CHECK(PhysicalMemory, DestroyWhileMappedIsRejected, "M40",
               "Level Zero specification, zePhysicalMemDestroy: ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE",
               suite::kWarn, {"error.wrong_code", "error.swallowed"}) {
@@ -450,8 +455,8 @@ PROCTOR_CHECK(PhysicalMemory, DestroyWhileMappedIsRejected, "M40",
   expect_status(kSuccess, ZE_CALL(zeVirtualMemFree, native(context), pointer, page));
 }
 
-// A flag of a newer interface selects the place. Older drivers refuse it. Memory of the device is mapped and written, because
-// the specification does not state that it takes anything before its first use.
+// A flag of a newer interface selects the location. Older drivers refuse it. The memory of the device is mapped
+// and written, because the specification does not state that it takes anything before its first use.
 PROCTOR_CHECK(PhysicalMemory, PlacementFollowsFlags, "M40",
               "Level Zero specification, ze_physical_mem_flag_t", suite::kWarn,
               {"sysman.freeze_free_memory", "alloc.leak_on_free"}) {
@@ -515,7 +520,7 @@ MappingFacts mapping_facts(const Context& context, const void* pointer) {
 
 }  // namespace
 
-// Memory of a card lies on one of its tiles, which may be told for it.
+// Memory of a card is on one of its tiles. The driver may report either the card or the tile.
 PROCTOR_CHECK(VirtualMemory, MappingReportsTypeAndDevice, "M40",
               "Level Zero specification, zeMemGetAllocProperties", suite::kWarn, {"alloc.wrong_type"}) {
   const Device card = leased_device();
@@ -528,10 +533,10 @@ PROCTOR_CHECK(VirtualMemory, MappingReportsTypeAndDevice, "M40",
     const Mapping mapping(context, physical, 0, page);
     void* const unmapped = reserve(context, page);
     step("given memory of " + describe(device));
-    const MappingFacts told = mapping_facts(context, mapping.data());
-    expect_same("type of a mapping", std::to_string(ZE_MEMORY_TYPE_DEVICE), std::to_string(told.type));
-    bool right = told.device == native(device);
-    for (const Device& tile : device.tiles()) right = right || told.device == native(tile);
+    const MappingFacts reported = mapping_facts(context, mapping.data());
+    expect_same("type of a mapping", std::to_string(ZE_MEMORY_TYPE_DEVICE), std::to_string(reported.type));
+    bool right = reported.device == native(device);
+    for (const Device& tile : device.tiles()) right = right || reported.device == native(tile);
     expect_true(right, "the device of the mapping is the requested one");
     expect_same("type of addresses without memory", std::to_string(ZE_MEMORY_TYPE_UNKNOWN),
                 std::to_string(mapping_facts(context, unmapped).type));
@@ -541,7 +546,7 @@ PROCTOR_CHECK(VirtualMemory, MappingReportsTypeAndDevice, "M40",
 
 namespace {
 
-// Each in a process of its own, whose device is lost where the access is refused.
+// Tries each access in a separate process. A refused access loses the device of that process.
 void expect_enforced(const std::string& how, std::span<const NamedAccess> allowed) {
   for (std::size_t i = 0; i < std::size(kAccesses); ++i) {
     const auto is_it = [&](const NamedAccess& each) { return each.attribute == kAccesses[i].attribute; };
@@ -559,7 +564,8 @@ void expect_enforced(const std::string& how, std::span<const NamedAccess> allowe
 
 }  // namespace
 
-// Whether a device can tell a read from a write before it is too late, each product says for itself: no latch.
+// Products differ in whether the device can distinguish a forbidden write from a read in time. The check is
+// therefore not a gate.
 PROCTOR_CHECK(VirtualMemory, WritesNeedWriteAccess, "M40", kAttribute, suite::kWarn,
               {"alloc.allow_write_to_readonly"}) {
   need_page_faults();
@@ -574,8 +580,8 @@ PROCTOR_CHECK(VirtualMemory, ReadsNeedReadAccess, "M40", kAttribute, suite::kWar
 
 namespace {
 
-// Gives the middle of three pages that are mapped at once an access of its own. A kernel writes what lies around it, and
-// then reads or writes one byte.
+// Changes the access of the middle of three pages that are mapped by one call. A kernel writes the bytes around
+// it, and then reads or writes one byte.
 PROCTOR_HELPER(use_part_of_a_mapping) {
   const auto context = leased();
   Queue queue(context);
@@ -600,16 +606,16 @@ PROCTOR_HELPER(use_part_of_a_mapping) {
   std::byte* const byte = pages + (words.at(1) == "first"  ? page
                                    : words.at(1) == "last" ? 2 * page - 1
                                                            : 3 * page);
-  Status status;  // a lost device runs nothing more
+  Status status;  // A lost device runs no further work.
   if (around) status = words.at(2) == "read" ? run(byte, other.data(), 1) : run(other.data(), byte, 1);
   const Status device = context.device().try_status();
   suite::answer(
       {{"around", around}, {"ok", around && status.ok() && device.ok()}, {"status", status.name()}});
-  _exit(0);  // nothing that the driver still has is worth tidying up
+  _exit(0);  // The device may be lost, so nothing is cleaned up.
 }
 
 struct PartCase {
-  std::size_t access;  // of kAccesses
+  std::size_t access;  // index of kAccesses
   const char* place;
   const char* how;
   bool may;
@@ -620,7 +626,7 @@ constexpr PartCase kPartCases[] = {{0, "first", "write", false}, {0, "last", "re
 
 }  // namespace
 
-PROCTOR_CHECK(VirtualMemory, PartialAccessAttributeIsEnforced, "M40", kAttribute, suite::kWarn,
+PROCTOR_CHECK(VirtualMemory, AccessOfMiddlePageIsEnforced, "M40", kAttribute, suite::kWarn,
               {"alloc.allow_write_to_readonly"}) {
   need_page_faults();
   for (const PartCase& part : kPartCases) {
@@ -635,7 +641,7 @@ PROCTOR_CHECK(VirtualMemory, PartialAccessAttributeIsEnforced, "M40", kAttribute
   }
 }
 
-// A driver may notice it later, and some calls need no device: no latch.
+// A driver may detect the loss later, and some calls need no device. The check is therefore not a gate.
 PROCTOR_CHECK(LostDevice, EveryCallReturnsDeviceLost, "M55",
               "Level Zero specification, ZE_RESULT_ERROR_DEVICE_LOST of each function", suite::kWarn,
               {"state.report_lost_device_healthy"}) {
@@ -692,15 +698,15 @@ PROCTOR_CHECK(PhysicalMemory, UnmapKeepsContents, "M40", kVirtual, kGate,
 
 namespace {
 
-// Pages that are reserved as long as this lives; what is mapped there is unmapped by whoever maps it.
+// A reservation of addresses that ends with this object. The code that maps memory in it must unmap that memory.
 class Reserved {
  public:
-  Reserved(const Context& context, std::size_t bytes, void* wish = nullptr)
+  Reserved(const Context& context, std::size_t bytes, void* hint = nullptr)
       : context_(context), bytes_(bytes) {
-    if (wish == nullptr) {
+    if (hint == nullptr) {
       pointer_ = reserve(context, bytes);
     } else {
-      ZE_CALL(zeVirtualMemReserve, native(context), wish, bytes, &pointer_).or_throw();
+      ZE_CALL(zeVirtualMemReserve, native(context), hint, bytes, &pointer_).or_throw();
     }
   }
   ~Reserved() {
@@ -722,7 +728,7 @@ class Reserved {
   Status try_unmap(std::size_t offset, std::size_t bytes) const {
     return ZE_CALL(zeVirtualMemUnmap, native(context_), at(offset), bytes);
   }
-  // Of pages that nothing is mapped at a driver may say that they have no access, or that it does not know them.
+  // For unmapped pages, a driver may report no access, or refuse the query.
   void expect_no_access(std::size_t offset, std::size_t page) const {
     auto attribute = ZE_MEMORY_ACCESS_ATTRIBUTE_NONE;
     std::size_t alike = 0;
@@ -739,8 +745,8 @@ class Reserved {
 
 }  // namespace
 
-// Every edge of the three ranges that a mapping has to fit in: the reservation, the physical memory, and what is free between
-// other mappings. The specification does not cover an unmap of more than is mapped.
+// Tries every edge of the three ranges that a mapping must fit into: the reservation, the physical memory, and the
+// free range between other mappings. The specification does not cover an unmap of more than is mapped.
 PROCTOR_CHECK(VirtualMemory, MappingBeyondBoundsIsRejected, "M40", kVirtual, suite::kWarn,
               {"error.swallowed"}) {
   const auto context = leased();
@@ -778,7 +784,8 @@ PROCTOR_CHECK(VirtualMemory, MappingBeyondBoundsIsRejected, "M40", kVirtual, sui
   expect_status(kSuccess, range.try_free());
 }
 
-// What is refused, and by which code, no sentence says: no gate.
+// The specification does not state which of these calls are refused, and by which code. The check is therefore not
+// a gate.
 PROCTOR_CHECK(VirtualMemory, AdjacentReservationsAreIndependent, "M40", kVirtual, suite::kWarn,
               {"error.swallowed"}) {
   const auto context = leased();
@@ -804,8 +811,9 @@ PROCTOR_CHECK(VirtualMemory, AdjacentReservationsAreIndependent, "M40", kVirtual
   expect_status(kSuccess, second.try_free());
 }
 
-// Physical memory is what takes memory, at its first use at the latest; where it is mapped does not matter. On hardware there
-// is slack, and the driver may return freed memory of an earlier check: no check runs before this one.
+// Physical memory takes memory, at its first use at the latest; the place of its mapping does not matter. On
+// hardware a slack is allowed, and the driver may release memory of an earlier check. The check therefore runs in
+// a process of its own.
 PROCTOR_CHECK(PhysicalMemory, MemoryIsCountedOnce, "M17",
               "Level Zero specification, zePhysicalMemCreate, zesMemoryGetState", kGate,
               .faults = {"sysman.freeze_free_memory", "alloc.leak_on_free"}, .alone = true) {
@@ -843,7 +851,7 @@ PROCTOR_CHECK(PhysicalMemory, MemoryIsCountedOnce, "M17",
   expect_returned(context.device(), before);
 }
 
-// A driver may reuse freed memory, which does not count as free: no check runs before this one.
+// A driver may reuse freed memory, which does not count as free. The check therefore runs in a process of its own.
 PROCTOR_CHECK(PhysicalMemory, CreationFailsBeyondDeviceMemory, "M06",
               "Level Zero specification, zePhysicalMemCreate", suite::kWarn,
               .faults = {"alloc.capacity_ignored"}, .alone = true) {
@@ -873,7 +881,7 @@ PROCTOR_CHECK(PhysicalMemory, CreationFailsBeyondDeviceMemory, "M06",
   if (suite::on_simgpu()) expect_refused("creating it", try_create(free));
 }
 
-// Memory of the host, mapped at an address of the device. Newer than the interface's version 1.4.
+// Host memory that is mapped at an address of the device. This feature is newer than version 1.4 of the interface.
 PROCTOR_CHECK(VirtualMemory, HostAndDeviceShareHostMemory, "M40",
               "Level Zero specification, ze_physical_mem_flag_t: ALLOCATE_ON_HOST", suite::kWarn,
               {"memory.corrupt_copy:at=17,times=1", "copy.skip"}) {
@@ -919,8 +927,9 @@ PROCTOR_CHECK(VirtualMemory, HostAndDeviceShareHostMemory, "M40",
   expect_status(kSuccess, ZE_CALL(zePhysicalMemDestroy, native(context), physical));
 }
 
-// "The implementation of this function may immediately free all Host and Device allocations associated with this context."
-// A driver that frees some of them frees all, and none of another context. If a driver frees none, the check is skipped.
+// "The implementation of this function may immediately free all Host and Device allocations associated with this
+// context." A driver that frees some of them must free all, and none of another context. If a driver frees none,
+// the check is skipped.
 PROCTOR_CHECK(Context, DestroyReleasesAllMemory, "M17", "Level Zero specification, zeContextDestroy",
               suite::kWarn, {"alloc.leak_on_free", "sysman.freeze_free_memory"}) {
   const auto own = leased();
@@ -941,7 +950,7 @@ PROCTOR_CHECK(Context, DestroyReleasesAllMemory, "M17", "Level Zero specificatio
     const ze_device_mem_alloc_desc_t description = {ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC, nullptr, 0, 0};
     void* pointer = nullptr;
     ZE_CALL(zeMemAllocDevice, of, &description, bytes, 0, native(device), &pointer).or_throw();
-    // A driver may take memory when it becomes resident.
+    // A driver may take memory when the allocation becomes resident.
     ZE_CALL(zeContextMakeMemoryResident, of, native(device), pointer, bytes).or_throw();
     ze_physical_mem_desc_t physical{};
     physical.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;

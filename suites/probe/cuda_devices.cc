@@ -83,11 +83,11 @@ class Questions {
       if (!why.empty()) break;
       up += active == 1 ? 1 : 0;
     }
-    const bool told = links > 0;
+    const bool reported = links > 0;
     for (const char* key : {"links", "links_up"}) {
-      if (!told) reading_.miss(key, why);
+      if (!reported) reading_.miss(key, why);
     }
-    if (!told) return;
+    if (!reported) return;
     reading_.set("links", links);
     reading_.set("links_up", up);
   }

@@ -140,7 +140,7 @@ using proctor::health::Finding;
 using proctor::health::Result;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kSomeSick = 1;
+constexpr int kSomeUnhealthy = 1;
 constexpr int kUsage = 2;
 constexpr int kUnknown = 3;
 
@@ -170,7 +170,7 @@ Finding without_device() {
 }
 
 int exit_code(Result worst) {
-  if (worst == Result::kFail) return kSomeSick;
+  if (worst == Result::kFail) return kSomeUnhealthy;
   return worst == Result::kUnknown ? kUnknown : 0;
 }
 

@@ -49,15 +49,15 @@ std::string loaded_simulator() {
   return {};
 }
 
-bool is_told_memory_use() {
+bool is_reported_memory_use() {
   const std::string simulator = loaded_simulator();
   if (simulator.empty()) return this_process_may_see_memory_use();
   void* library = dlopen(simulator.c_str(), RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return true;
   const auto perfmon = reinterpret_cast<int (*)()>(dlsym(library, "proctor_simgpu_perfmon"));
-  const bool told = perfmon == nullptr || perfmon() != 0;
+  const bool reported = perfmon == nullptr || perfmon() != 0;
   dlclose(library);
-  return told;
+  return reported;
 }
 
 std::string loaded_library(std::initializer_list<std::string_view> names) {

@@ -13,7 +13,7 @@ std::string loaded_simulator();
 
 // Whether the kernel tells this process what memory of Intel's devices is in use (harness/base/backend.h). A simulator
 // answers for the kernel that it stands for.
-bool is_told_memory_use();
+bool is_reported_memory_use();
 
 // The path of the first library loaded in this process whose path contains one of the names, in their order; "" = none.
 std::string loaded_library(std::initializer_list<std::string_view> names);

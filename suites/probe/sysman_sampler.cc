@@ -104,7 +104,7 @@ std::optional<double> rate_between(const std::optional<Counter>& before, const C
 
 SysmanSampler::SysmanSampler(const xpu::LevelZero& ze, xpu::Sysman& sysman,
                              const std::vector<XpuDevice>& devices)
-    : ze_(ze), sysman_(sysman), told_memory_use_(is_told_memory_use()) {
+    : ze_(ze), sysman_(sysman), reported_memory_use_(is_reported_memory_use()) {
   for (const auto& device : devices) devices_.emplace_back().core = device;
 }
 
@@ -224,7 +224,7 @@ void SysmanSampler::read_memory(const Device& device, Reading& reading) const {
     if (!answer) return reading.miss("memory_used", answer.why());
     used += state.size - state.free;
   }
-  if (used == 0 && !told_memory_use_)
+  if (used == 0 && !reported_memory_use_)
     return reading.miss("memory_used", "without CAP_PERFMON the kernel reports all memory as free");
   reading.set("memory_used", used);
 }

@@ -77,7 +77,7 @@ class SysmanSampler {
 
   const xpu::LevelZero& ze_;
   xpu::Sysman& sysman_;
-  const bool told_memory_use_;
+  const bool reported_memory_use_;
   std::vector<Device> devices_;
 };
 

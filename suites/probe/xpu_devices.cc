@@ -29,14 +29,14 @@ class SysmanCard {
     most.stype = ZES_STRUCTURE_TYPE_PCI_PROPERTIES;
     zes_pci_state_t now{};
     now.stype = ZES_STRUCTURE_TYPE_PCI_STATE;
-    tell("pcie_width_max", call("zesDevicePciGetProperties", device_, &most), most.maxSpeed.width);
-    tell("pcie_generation_max", call("zesDevicePciGetProperties", device_, &most), most.maxSpeed.gen);
-    tell("pcie_width", call("zesDevicePciGetState", device_, &now), now.speed.width);
-    tell("pcie_generation", call("zesDevicePciGetState", device_, &now), now.speed.gen);
+    report_value("pcie_width_max", call("zesDevicePciGetProperties", device_, &most), most.maxSpeed.width);
+    report_value("pcie_generation_max", call("zesDevicePciGetProperties", device_, &most), most.maxSpeed.gen);
+    report_value("pcie_width", call("zesDevicePciGetState", device_, &now), now.speed.width);
+    report_value("pcie_generation", call("zesDevicePciGetState", device_, &now), now.speed.gen);
     zes_pci_stats_t counters{};
     const std::string why = most.haveReplayCounters != 0 ? call("zesDevicePciGetStats", device_, &counters)
                                                          : "the card does not count these errors";
-    tell("replays", why, counters.replayCounter);
+    report_value("replays", why, counters.replayCounter);
   }
 
   void ask_state() {
@@ -44,7 +44,7 @@ class SysmanCard {
     state.stype = ZES_STRUCTURE_TYPE_DEVICE_STATE;
     const std::string why = call("zesDeviceGetState", device_, &state);
     const bool wedged = (state.reset & ZES_RESET_REASON_FLAG_WEDGED) != 0;
-    tell("reset_reason", why, std::string(wedged ? "wedged" : state.reset != 0 ? "repair" : ""));
+    report_value("reset_reason", why, std::string(wedged ? "wedged" : state.reset != 0 ? "repair" : ""));
   }
 
   // The worst of its modules.
@@ -61,7 +61,7 @@ class SysmanCard {
     static constexpr const char* kHealth[] = {"unknown", "ok", "degraded", "critical", "replace"};
     if (why.empty() && worst == ZES_MEM_HEALTH_UNKNOWN)
       why = "the card does not report the health of its memory";
-    tell("memory_health", why, std::string(kHealth[std::min<std::size_t>(worst, 4)]));
+    report_value("memory_health", why, std::string(kHealth[std::min<std::size_t>(worst, 4)]));
   }
 
   void ask_errors() {
@@ -80,8 +80,8 @@ class SysmanCard {
       errors = std::accumulate(std::begin(state.category), std::end(state.category), errors);
     }
     if (why.empty() && sets.empty()) why = "the driver lists no error counter";
-    tell("errors_corrected", why, corrected);
-    tell("errors_uncorrected", why, uncorrected);
+    report_value("errors_corrected", why, corrected);
+    report_value("errors_uncorrected", why, uncorrected);
   }
 
   void ask_clock() {
@@ -95,7 +95,7 @@ class SysmanCard {
       if (properties.type == ZES_FREQ_DOMAIN_GPU) fastest = std::max(fastest, properties.max);
     }
     if (why.empty() && fastest == 0) why = "the driver lists no clock of its cores";
-    tell("clock_max_mhz", why, fastest);
+    report_value("clock_max_mhz", why, fastest);
   }
 
  private:
@@ -119,7 +119,7 @@ class SysmanCard {
   }
 
   template <typename Value>
-  void tell(const char* key, const std::string& why, const Value& value) {
+  void report_value(const char* key, const std::string& why, const Value& value) {
     if (why.empty()) return reading_.set(key, value);
     reading_.miss(key, why);
   }
@@ -208,7 +208,7 @@ class Management {
       used += state.size - state.free;
       total += state.size;
     }
-    if (used == 0 && !told_memory_use_)
+    if (used == 0 && !reported_memory_use_)
       return nullptr;  // all is free, as is said to everybody without CAP_PERFMON
     return {{"used", used}, {"total", total}};
   }
@@ -229,7 +229,7 @@ class Management {
     return holders;
   }
 
-  const bool told_memory_use_ = is_told_memory_use();
+  const bool reported_memory_use_ = is_reported_memory_use();
   decltype(&::zesDeviceGetState) get_state_;
   ze_result_t (*get_status_)(ze_device_handle_t);
   decltype(&::zesDeviceEnumMemoryModules) enum_memory_;

@@ -1,4 +1,4 @@
-// The calls that list devices, whatever the mask.
+// Checks of the Level Zero calls that list devices. Their rules hold for every device mask.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -23,7 +23,7 @@ constexpr const char* kValidationLayer = "libze_validation_layer.so.1";
 
 const Variables kValidation = {{"ZE_ENABLE_VALIDATION_LAYER", "1"}, {"ZE_ENABLE_PARAMETER_VALIDATION", "1"}};
 
-// The sub-devices of each card, or the card itself where it has none: what is a device in FLAT.
+// The devices of FLAT: the sub-devices of each card, or the card itself if it has none.
 std::vector<DeviceRecord> leaves_of(const nlohmann::json& answer) {
   const auto tiles = record(answer, "tiles").devices;
   std::vector<DeviceRecord> leaves;
@@ -36,7 +36,8 @@ std::vector<DeviceRecord> leaves_of(const nlohmann::json& answer) {
   return leaves;
 }
 
-// Calls `compare` with what each tile is called, and with it as a part of its card and as a device.
+// Calls `compare` for each tile, with a name for messages, the tile's record as a sub-device in COMPOSITE, and its
+// record as a device in FLAT or COMBINED.
 void at_each_tile(
     const std::function<void(const std::string&, const DeviceRecord&, const DeviceRecord&)>& compare) {
   const auto composite = control_with_tiles(1, 2);
@@ -93,8 +94,8 @@ PROCTOR_CHECK(Enumeration, TooSmallCountReturnsFirstDevice, "V26", kDeviceGet, k
   expect_true(under.at("same_first").get<bool>(), "the device is the first one of the whole list");
 }
 
-// Without the validation layer a driver may do anything with a null pointer (specification, Introduction,
-// "Error Handling"), so only the layer's answer can be asserted.
+// Without the validation layer a driver may do anything with a null pointer (specification, Introduction, "Error
+// Handling"). The check therefore requires the result only with the layer.
 PROCTOR_CHECK(Enumeration, NullCountIsRejected, "V27", kDeviceGet, kGate) {
   control();
   step("given zeDeviceGet(driver, nullptr, nullptr) under the validation layer");
@@ -133,7 +134,7 @@ PROCTOR_CHECK(DeviceUuid, TileUuidsAreUnique, "V31", "Level Zero specification, 
   }
 }
 
-// A tile is the same thing whether it is listed as a part of its card or as a device.
+// A tile has the same properties in every hierarchy, as a sub-device and as a device.
 PROCTOR_CHECK(DeviceUuid, TileUuidsMatchInEveryHierarchy, "V31",
               "Level Zero programming guide, Device Hierarchy; Level Zero specification, ze_device_uuid_t",
               kGate, .faults = {"visibility.uuid_changes"}) {
@@ -169,7 +170,7 @@ PROCTOR_CHECK(DeviceProperties, EqualModelsHaveEqualProperties, "V32",
   for (const auto& device : seen.devices) {
     for (const auto& other : seen.devices) {
       if (device.vendor_id != other.vendor_id || device.device_id != other.device_id) continue;
-      auto renamed = other;  // what belongs to the one card
+      auto renamed = other;  // UUID and address differ between cards.
       renamed.uuid = device.uuid;
       renamed.pci = device.pci;
       expect_true(renamed == device,
@@ -192,7 +193,7 @@ PROCTOR_CHECK(DeviceProperties, MaskDoesNotChangeProperties, "V33",
       continue;
     }
     auto expected = unmasked.devices[i];
-    expected.driver = seen.devices[0].driver;  // an index among the drivers that still have a device
+    expected.driver = seen.devices[0].driver;  // An index among the drivers that still have a device.
     if (!identified) expected.uuid = seen.devices[0].uuid;
     Enumeration one = unmasked;
     one.devices = {expected};
@@ -204,7 +205,7 @@ PROCTOR_CHECK(DeviceProperties, MaskDoesNotChangeProperties, "V33",
   }
 }
 
-// A card of which one tile is left is that tile: it has no more than that one has.
+// A card with one remaining tile is reported as that tile, with the memory and execution units of that tile only.
 PROCTOR_CHECK(DeviceProperties, TileMaskKeepsTileProperties, "V33",
               "Level Zero programming guide, Affinity Mask: the sub-device is reported as the device", kGate,
               .faults = {"visibility.understate_properties_under_mask"}) {
@@ -226,7 +227,8 @@ PROCTOR_CHECK(DeviceProperties, TileMaskKeepsTileProperties, "V33",
   }
 }
 
-// What a mask hides takes no name and no number from what it leaves. The specification numbers the tiles that are left.
+// A mask must not change the UUIDs and numbers of the devices that it leaves. The specification renumbers the
+// remaining tiles from 0; the rule here is that of Intel's driver.
 PROCTOR_CHECK(DeviceProperties, MaskDoesNotRenumberTiles, "V33",
               "intel/compute-runtime, execution_environment.cpp parseAffinityMask", kWarn,
               .faults = {"visibility.understate_properties_under_mask", "visibility.mask_off_by_one"}) {
@@ -288,8 +290,8 @@ PROCTOR_CHECK(
   expect_true(seen.driver_version != 0, "the driver's version is not zero");
 }
 
-// One driver handle per product family, and ordinals of the mask count through all of
-// them (compute-runtime, Device::groupDevices).
+// A driver handle exists per product family. Ordinals of the mask count through all driver handles
+// (compute-runtime, Device::groupDevices).
 PROCTOR_CHECK(DeviceMask, OrdinalsCountAcrossDrivers, "V41", "intel/compute-runtime, Device::groupDevices",
               kWarn) {
   const auto unmasked = control_with_devices(2);

@@ -1,4 +1,5 @@
-// ZE_FLAT_DEVICE_HIERARCHY: whether a card or its tiles are devices.
+// Checks of ZE_FLAT_DEVICE_HIERARCHY, which selects whether cards or tiles are devices, and of the order and
+// identity of devices.
 #include <algorithm>
 #include <map>
 
@@ -39,7 +40,8 @@ PROCTOR_CHECK(Hierarchy, FlatAndCombinedListEveryTile, "V34", kHierarchySpec, kG
   require_hierarchy(composite);
   const auto flat = under("FLAT").devices.size();
   const auto combined = under("COMBINED").devices.size();
-  // A hierarchy that is not honoured hides its tiles from either side, never from both.
+  // If the driver ignores the variable, one of the two enumerations still shows the tiles. If neither shows them,
+  // the machine has no tiles.
   if (leaves(composite) == composite.devices.size() && flat == leaves(composite))
     suite::skip("needs:tiles>=2");
 
@@ -83,7 +85,7 @@ PROCTOR_CHECK(Hierarchy, CombinedTilesHaveCardAsRoot, "V36", kHierarchySpec, kGa
   }
 }
 
-// An entry of two levels names nothing where there is but one, whatever else the list names.
+// In FLAT and COMBINED an entry such as 0.1 selects nothing. It must not affect the other entries of the list.
 PROCTOR_CHECK(Hierarchy, FlatAndCombinedIgnoreTileEntries, "V37", kDriver, kWarn,
               .faults = {"visibility.end_mask_at_invalid_entry"}) {
   require_hierarchy(control_with_tiles(1, 2));
@@ -103,19 +105,21 @@ PROCTOR_CHECK(Hierarchy, FlatAndCombinedIgnoreTileEntries, "V37", kDriver, kWarn
   }
 }
 
-// Every set of up to four leaves: by identity, in the order of the machine.
+// Selects every set of up to four tiles or cards. The result must have the same identities, in the order of the
+// machine.
 PROCTOR_CHECK(Hierarchy, FlatOrdinalsSelectMatchingTiles, "V03", kHierarchySpec, kGate,
               .faults = {"visibility.mask_off_by_one", "visibility.ignore_mask"}) {
   const auto composite = control_with_tiles(1, 2);
   require_hierarchy(composite);
   const auto whole = under("FLAT");
-  if (!has_pci_identity(composite)) suite::skip("no_identity");  // a UUID may then count behind the mask
+  // Without PCI addresses, a UUID can depend on the mask.
+  if (!has_pci_identity(composite)) suite::skip("no_identity");
   const std::size_t first = std::min<std::size_t>(whole.devices.size(), 4);
   for (std::size_t set = 1; set < std::size_t{1} << first; ++set) {
     std::string mask, expected;
     for (std::size_t leaf = 0; leaf < first; ++leaf) {
       if ((set >> leaf & 1) == 0) continue;
-      mask = std::to_string(leaf) + (mask.empty() ? "" : "," + mask);  // the last comes first
+      mask = std::to_string(leaf) + (mask.empty() ? "" : "," + mask);  // In reverse order.
       expected += (expected.empty() ? "" : " ") + whole.devices[leaf].uuid;
     }
     step("given FLAT and mask " + mask);
@@ -136,8 +140,8 @@ PROCTOR_CHECK(Hierarchy, UnknownValueUsesDefault, "V39", kDriver, kWarn,
   }
 }
 
-// The specification marks COMPOSITE as the default, Intel's driver takes FLAT on the Data Center GPU Max:
-// recorded, and it must be one of the three.
+// The specification marks COMPOSITE as the default. Intel's driver uses FLAT on the Data Center GPU Max. The
+// default is recorded, and must be one of the three hierarchies.
 PROCTOR_CHECK(Hierarchy, DefaultIsKnownHierarchy, "V40", kDriver, kInfo,
               .faults = {"visibility.uuid_changes"}) {
   const auto composite = control_with_tiles(1, 2);
@@ -152,8 +156,7 @@ PROCTOR_CHECK(Hierarchy, DefaultIsKnownHierarchy, "V40", kDriver, kInfo,
   suite::step("the default hierarchy is " + found);
 }
 
-// Which physical device is which: order by PCI address, and the management
-// interface's view of the same devices.
+// Checks of the identity of devices: their order by PCI address, and their identity in the management interface.
 
 namespace {
 
@@ -168,11 +171,12 @@ constexpr const char* kSysman = "Level Zero specification, zesDeviceGet: not aff
 
 const Variables kInPciOrder = {{kPciOrder, "1"}};
 
-// The management interface's devices, with a skip where it cannot be asked.
+// The devices of the management interface. Skips the check if neither the loader nor the driver has this
+// interface.
 nlohmann::json sysman_under(const Variables& variables, const std::vector<std::string>& uuids = {}) {
   const auto answer = query_child({"sysman", joined(uuids, ",")}, variables);
   if (!answer.contains("result"))
-    suite::skip("symbol_missing:zesInit");  // neither in the loader nor in the driver
+    suite::skip("symbol_missing:zesInit");  // Neither the loader nor the driver has it.
   if (answer.at("result") == "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE") suite::skip("unsupported:sysman");
   expect_same("zesInit returns", "ZE_RESULT_SUCCESS", answer.at("result"));
   return answer;
@@ -180,7 +184,7 @@ nlohmann::json sysman_under(const Variables& variables, const std::vector<std::s
 
 }  // namespace
 
-PROCTOR_CHECK(DeviceOrder, PciIdOrderIsAscending, "V18", kOrder, kGate,
+PROCTOR_CHECK(DeviceOrder, LevelZeroPciOrderIsAscending, "V18", kOrder, kGate,
               .faults = {"visibility.pci_order_ignored"}) {
   const auto unmasked = control_with_devices(2);
   require_pci(unmasked);
@@ -193,7 +197,7 @@ PROCTOR_CHECK(DeviceOrder, PciIdOrderIsAscending, "V18", kOrder, kGate,
   expect_true(std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end(), "no address is listed twice");
 }
 
-PROCTOR_CHECK(DeviceOrder, MaskOrdinalsFollowOrderVariable, "V19", kOrder, kWarn,
+PROCTOR_CHECK(DeviceOrder, AffinityMaskOrdinalsFollowPciOrder, "V19", kOrder, kWarn,
               .faults = {"visibility.mask_off_by_one"}) {
   const auto unmasked = control_with_devices(2);
   require_pci(unmasked);

@@ -1,4 +1,5 @@
-// What ZE_AFFINITY_MASK selects, when it is read, and who inherits it.
+// Checks of ZE_AFFINITY_MASK: the devices that it selects, the time at which the driver reads it, and its
+// inheritance by processes.
 #include <cstdio>
 #include <cstdlib>
 
@@ -23,7 +24,7 @@ constexpr const char* kParser = "intel/compute-runtime, execution_environment.cp
 
 std::string shape(const Enumeration& seen) { return text_of(seen, IdentityKind::kNone); }
 
-// The text of the record that these tiles stand for.
+// The text of a record with cards that have these tiles.
 std::string shape_of(const std::vector<std::vector<std::uint32_t>>& tiles) {
   Enumeration whole;
   whole.init = "ZE_RESULT_SUCCESS";
@@ -55,7 +56,7 @@ PROCTOR_CHECK(DeviceMask, UnsetMaskShowsEveryDevice, "V01", kSpec, kGate,
               std::to_string(sysman["devices"].size()), std::to_string(seen.devices.size()));
 }
 
-PROCTOR_CHECK(DeviceMask, EmptyMaskShowsEveryDevice, "V02", kParser, kWarn,
+PROCTOR_CHECK(DeviceMask, EmptyAffinityMaskShowsEveryDevice, "V02", kParser, kWarn,
               .faults = {"visibility.uuid_changes"}) {
   const auto unmasked = control();
   step("given the empty mask, which hides everything on CUDA");
@@ -77,7 +78,7 @@ PROCTOR_CHECK(DeviceMask, OrdinalSelectsMatchingDevice, "V03", kSpec, kGate,
   }
 }
 
-PROCTOR_CHECK(DeviceMask, ListOrderDoesNotReorderDevices, "V05", kSpec, kGate,
+PROCTOR_CHECK(DeviceMask, LevelZeroDevicesKeepMachineOrder, "V05", kSpec, kGate,
               .faults = {"visibility.use_wrong_mask_order"}) {
   const auto unmasked = control_with_devices(2);
   const auto kind = required_identity(unmasked);
@@ -90,7 +91,8 @@ PROCTOR_CHECK(DeviceMask, ListOrderDoesNotReorderDevices, "V05", kSpec, kGate,
               joined(identities(seen, kind)));
 }
 
-// Tells the cards apart by their shape, so it needs no identity: card 1 keeps one tile, card 0 keeps all.
+// The cards differ in shape under this mask: card 0 keeps all tiles, card 1 keeps one. The comparison therefore
+// needs no identity.
 PROCTOR_CHECK(DeviceMask, ListOrderDoesNotReorderTiles, "V05", kSpec, kGate,
               .faults = {"visibility.use_wrong_mask_order"}) {
   const auto unmasked = control_with_tiles(2, 2);
@@ -116,7 +118,7 @@ PROCTOR_CHECK(DeviceMask, FirstOrdinalsSelectFirstDevices, "V06",
   }
 }
 
-PROCTOR_CHECK(DeviceMask, InvalidEntryIsSkipped, "V08", kParser, kWarn,
+PROCTOR_CHECK(DeviceMask, LevelZeroSkipsInvalidEntry, "V08", kParser, kWarn,
               .faults = {"visibility.end_mask_at_invalid_entry"}) {
   control_with_devices(2);
   step("given mask 0,1");
@@ -146,7 +148,8 @@ PROCTOR_CHECK(DeviceMask, DuplicateEntrySelectsDeviceOnce, "V10", kParser, kWarn
   const auto kind = identity_kind(unmasked);
   for (const char* doubled : {"0,0", "0,0,0", "0.0,0.0"}) {
     step(std::string("given mask ") + doubled);
-    const auto expected = select_devices(doubled, tiles_of(unmasked));  // a set: each tile once
+    // The selection is a set, so each tile is in it once.
+    const auto expected = select_devices(doubled, tiles_of(unmasked));
     expect_same(std::string("mask ") + doubled + " selects", expected_text(expected, unmasked, kind),
                 text_of(enumerate({{kMask, doubled}}), kind));
   }
@@ -164,14 +167,14 @@ PROCTOR_CHECK(DeviceMask, BlanksAreIgnored, "V11", kParser, kWarn, .faults = {"v
   }
 }
 
-// By the tiles' own numbers. The specification numbers those that are left from 0.
+// The entries name tiles by their own numbers. The specification numbers the remaining tiles from 0.
 PROCTOR_CHECK(DeviceMask, TileEntriesSelectMatchingTiles, "V38", kParser, kWarn,
               .faults = {"visibility.tile_mask_ignored"}) {
   const auto unmasked = control_with_tiles(1, 2);
   const auto kind = identity_kind(unmasked);
   const std::size_t tiles = unmasked.devices[0].sub_ids.size();
 
-  // Every set of tiles of the first card that contains its first tile, and every single tile.
+  // Tries every set of tiles of the first card that contains its first tile, and every single tile.
   for (std::size_t set = 1; set < (std::size_t{1} << tiles); ++set) {
     const bool single = (set & (set - 1)) == 0;
     if ((set & 1) == 0 && !single) continue;
@@ -196,12 +199,13 @@ PROCTOR_CHECK(DeviceMask, LaterProcessSeesHiddenDevices, "V42", kSpec, kGate,
   expect_same("the devices afterwards", to_json(before).dump(), to_json(enumerate()).dump());
 }
 
-// One case per row of mask_rows(): given a value of the mask, what zeInit answers and
-// what each device still has.
+// One case for each row of mask_rows(): the result of zeInit and the remaining devices and tiles under one value
+// of the mask.
 
 namespace {
 
-// What a simulated machine is made of is known; of a real one it is what the driver says without a mask.
+// The tiles of each card. For a simulated machine they are known from its topology. For hardware they are those
+// that the driver lists without a mask.
 std::vector<std::vector<std::uint32_t>> tiles_of_machine(const Enumeration& unmasked) {
   const char* topology = std::getenv(child::kSimTopologyVariable);
   const auto known = topology == nullptr ? std::nullopt : tiles_of_topology(topology);
@@ -213,7 +217,8 @@ std::vector<std::vector<std::uint32_t>> tiles_of_machine(const Enumeration& unma
   return *known;
 }
 
-// "2.1": the tile of one device. What an entry selects that names neither is not specified.
+// Skips the check unless every device and tile of the selection exists. In an entry such as 2.1, 1 is the tile of
+// device 2. The result of an entry for a device that does not exist is not specified.
 void need_all_of(std::string_view selects, const std::vector<std::vector<std::uint32_t>>& tiles) {
   for (const auto& entry : split(selects, ',')) {
     std::size_t device = 0;
@@ -258,7 +263,7 @@ class MaskRowCheck final : public suite::Check {
 
 }  // namespace
 
-// When the mask is read, and who inherits it.
+// Checks of the time at which the driver reads the mask, and of its inheritance by processes.
 
 namespace {
 
@@ -272,7 +277,8 @@ std::string text(const Enumeration& seen) { return to_json(seen).dump(); }
 
 }  // namespace
 
-// The specification lets a process initialize again with other variables; Intel's driver reads them once.
+// The specification allows a process to initialise again with other variables. Intel's driver reads the variables
+// once.
 PROCTOR_CHECK(Process, MaskAfterInitHasNoEffect, "V20", "measured: the driver reads the variable at its load",
               kWarn, .faults = {"visibility.reread_environment_after_init"}) {
   control_with_devices(2);

@@ -1,4 +1,5 @@
-// What drivers and devices say of themselves: whole, the same each time, and in accord with what they say elsewhere.
+// Checks of the properties that drivers and devices report. They must be complete, equal at each call, and
+// consistent with other calls.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -34,7 +35,7 @@ std::vector<json> devices_of(const json& answers) {
   return all;
 }
 
-// All devices, cards and tiles, one after the other.
+// Calls `judge` for all devices, cards and tiles, one after the other.
 void each_device(const std::function<void(const json&)>& judge) {
   control();
   step("given the properties of each device");
@@ -60,7 +61,8 @@ void expect_bits(const json& structure, std::initializer_list<const char*> membe
   }
 }
 
-// A loader that intercepts calls has handles and tables of its own, and writes them by rules of its own.
+// Skips the check if the loader intercepts calls. Such a loader has its own handles and tables, and fills
+// structures by its own rules.
 void need_answers_of_the_driver() {
   if (std::getenv("ZE_ENABLE_LOADER_INTERCEPT") != nullptr)
     suite::skip("unsupported:answers_of_the_driver_through_the_loader");
@@ -68,8 +70,8 @@ void need_answers_of_the_driver() {
 
 }  // namespace
 
-// Asked twice, with other bytes in the structures before: what differs was never written. Intel's driver leaves half of a
-// UUID alone, and tells no PCI address without hardware.
+// Reads each structure twice, over different bytes. A member that differs was not written. Intel's driver does not
+// write half of a UUID, and reports no PCI address without hardware.
 PROCTOR_CHECK(DeviceProperties, EveryMemberIsWritten, "V54",
               "Level Zero specification, members marked [out] of each structure", kWarn,
               .faults = {"visibility.name_empty:times=1"}) {
@@ -166,12 +168,13 @@ void judge_memory(const json& device) {
   expect_true(computes, "one group of queues of the device can compute");
 }
 
-// A lane of the generations 1 to 6 moves this many bits a second, of which some are of the code: 8b/10b, later 128b/130b.
+// Transfers per second and lane of PCIe generations 1 to 6. The line code takes a part of them: 8b/10b, later
+// 128b/130b.
 void judge_pci(const json& pci) {
   if (pci.is_null() || !pci.contains("generation")) return;
   const int generation = pci.at("generation"), width = pci.at("width");
   const double bandwidth = pci.at("bandwidth");
-  if (generation < 1 || width < 1 || bandwidth < 1) return;  // -1 is unknown
+  if (generation < 1 || width < 1 || bandwidth < 1) return;  // -1: unknown
   constexpr double kTransfers[] = {2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9};
   const double most = kTransfers[std::min(generation, 6) - 1] * width / 8;
   const double coded = generation <= 2 ? 0.8 : 0.96;
@@ -195,7 +198,7 @@ PROCTOR_CHECK(
   });
 }
 
-// The old structure tells the nanoseconds of a tick, the new one the ticks of a second.
+// The older structure has nanoseconds per tick, the newer one has ticks per second.
 PROCTOR_CHECK(DeviceProperties, TimerResolutionMatchesInBothUnits, "V54",
               "Level Zero specification, ze_device_properties_t: timerResolution", kGate,
               .faults = {"visibility.name_empty:times=1"}) {
@@ -213,7 +216,7 @@ PROCTOR_CHECK(DeviceProperties, TimerResolutionMatchesInBothUnits, "V54",
   });
 }
 
-// Cards that are made of tiles have what their tiles have.
+// A card that consists of tiles reports the same properties as its tiles.
 PROCTOR_CHECK(DeviceProperties, CardAndTilePropertiesAgree, "V54",
               "Level Zero programming guide, Device Hierarchy", kWarn,
               .faults = {"visibility.subdevice_flag_wrong"}) {
@@ -281,11 +284,13 @@ PROCTOR_CHECK(DriverExtension, EachExtensionIsListedOnce, "V49",
       expect_true(extension.at("version").get<std::uint32_t>() >> 16 >= 1, name + " has a version");
       names.push_back(name);
     }
-    const auto told = [&names](const char* name) { return std::ranges::find(names, name) != names.end(); };
+    const auto reported = [&names](const char* name) {
+      return std::ranges::find(names, name) != names.end();
+    };
     expect_true(!driver.at("unknown_function").get<bool>(), "no function is found by an unknown name");
-    expect_true(!told("ZEX_counter_based_event") || driver.at("counter_based_function").get<bool>(),
+    expect_true(!reported("ZEX_counter_based_event") || driver.at("counter_based_function").get<bool>(),
                 "the function of an extension has an address");
-    expect_true(told("ZE_extension_driver_memory_free_policies") == has(driver.at("free_policies"), 0x3),
+    expect_true(reported("ZE_extension_driver_memory_free_policies") == has(driver.at("free_policies"), 0x3),
                 "policies of freeing are listed exactly if their extension is");
   }
 }
@@ -321,7 +326,7 @@ PROCTOR_CHECK(DdiTable, EntriesMatchRequestedVersion, "V55",
     const int since = entry.at("since");
     const auto& written = entry.at("written");
     const auto name = entry.at("name").get<std::string>();
-    if (!written.at("99").get<bool>()) continue;  // the driver is older than it
+    if (!written.at("99").get<bool>()) continue;  // The driver is older than this function.
     expect_true(written.at(std::to_string(since)).get<bool>(),
                 name + " is in the table of 1." + std::to_string(since));
     if (since > 0)
@@ -334,7 +339,7 @@ PROCTOR_CHECK(DdiTable, EntriesMatchRequestedVersion, "V55",
 }
 
 PROCTOR_CHECK(
-    DdiTable, NewerFunctionsMatchOlderFunctions, "V55",
+    DdiTable, NewerFunctionsReturnConsistentResults, "V55",
     "Level Zero specification, zeInitDrivers; zeDeviceGetRootDevice; zeDriverGetLastErrorDescription", kWarn,
     .faults = {"visibility.root_device_wrong"}) {
   control();
@@ -365,7 +370,7 @@ PROCTOR_CHECK(
   }
 }
 
-// Types of drivers of GPUs: a process that wants none gets none.
+// With ZE_INIT_FLAG_GPU_ONLY the process gets the GPUs. With ZE_INIT_FLAG_VPU_ONLY it gets none.
 PROCTOR_CHECK(Initialization, InitFlagsSelectDriverTypes, "V43", "Level Zero specification, ze_init_flag_t",
               kWarn, .faults = {"visibility.uuid_changes"}) {
   const auto unmasked = control();

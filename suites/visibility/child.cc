@@ -19,13 +19,13 @@
 namespace proctor::visibility {
 namespace {
 
-// The management interface of a process of its own, which needs no zeInit and knows no mask.
+// Modes that enumerate the devices of Sysman. Sysman needs no zeInit, and the device mask does not affect it.
 
 using nlohmann::json;
 using xpu::LevelZero;
 using xpu::Place;
 
-// Its functions, declared here where the headers of the build may be older.
+// Functions of Sysman. They are declared here because the headers of the build may be older.
 struct Sysman {
   ze_result_t (*init)(std::uint32_t flags) = nullptr;
   ze_result_t (*driver_get)(std::uint32_t*, zes_driver_handle_t*) = nullptr;
@@ -35,7 +35,7 @@ struct Sysman {
   decltype(&::zesDeviceEnumMemoryModules) memory_modules = nullptr;
   decltype(&::zesMemoryGetProperties) memory_properties = nullptr;
   ze_result_t (*by_uuid)(zes_driver_handle_t, ze_device_uuid_t, zes_device_handle_t*, ze_bool_t*,
-                         std::uint32_t*) = nullptr;  // may be missing
+                         std::uint32_t*) = nullptr;  // This function may be missing.
 };
 
 using Find = std::function<void*(const Place&)>;
@@ -53,7 +53,8 @@ bool find_all(const Find& find, Sysman& sysman) {
          set(sysman.memory_properties, {"zesMemoryGetProperties", "zesGetMemoryProcAddrTable", 0});
 }
 
-// A loader that is older than the interface does not hand it out; the driver that it has loaded may have it all the same.
+// Finds the functions of Sysman. A loader that is older than this interface does not export it. The loaded driver
+// can have it nevertheless.
 bool find_sysman(const LevelZero& ze, Sysman& sysman) {
   if (!ze.lacks("zesInit"))
     return find_all([&](const Place& place) { return dlsym(ze.library, place.name); }, sysman);
@@ -63,7 +64,7 @@ bool find_sysman(const LevelZero& ze, Sysman& sysman) {
          find_all([&](const Place& place) { return xpu::function_of_driver(driver, place); }, sysman);
 }
 
-// All handles of a list; none where a call fails.
+// All handles of a list; none if a call fails.
 template <typename Handle, typename List>
 std::vector<Handle> listed(const List& list) {
   std::uint32_t count = 0;
@@ -81,7 +82,7 @@ json describe(const Sysman& sysman, zes_device_handle_t device) {
   pci.stype = ZES_STRUCTURE_TYPE_PCI_PROPERTIES;
   const bool placed = sysman.pci_properties(device, &pci) == ZE_RESULT_SUCCESS;
   const auto& at = pci.address;
-  std::set<std::uint32_t> with_memory;  // tiles, or 0
+  std::set<std::uint32_t> with_memory;  // The tiles that have memory modules; 0 for the card itself.
   for (const auto module : listed<zes_mem_handle_t>([&](std::uint32_t*count, zes_mem_handle_t*out) {
          return sysman.memory_modules(device, count, out);
        })) {
@@ -104,10 +105,12 @@ ze_device_uuid_t parse_uuid(const std::string& text) {
   return uuid;
 }
 
-// {"result":CODE, "devices":[{"uuid","pci","tiles","tiles_with_memory"}], "names":{UUID: {"result","device","tile"}}}: what zesInit
-// answers; each device with the numbers of its tiles and of those with memory modules; and the place in that list, or -1, of the
-// device that has one of `uuids`, with the number of its tile, or -1 for the whole. "names" is missing where the driver has no
-// such function, and all of it where neither the loader nor the driver has the interface.
+// The result of mode `sysman`: {"result":CODE, "devices":[{"uuid","pci","tiles","tiles_with_memory"}],
+// "names":{UUID: {"result","device","tile"}}}. "result" is the code of zesInit. "devices" has the number of tiles
+// of each device, and the number of its tiles with memory modules. "names" has the device of each UUID of `uuids`:
+// its index in "devices", or -1, and the number of its tile, or -1 for the whole device. "names" is missing if the
+// driver lacks this function. All members except "devices" are missing if neither the loader nor the driver has
+// the interface.
 json enumerate_sysman(const LevelZero& ze, const std::vector<std::string>& uuids) {
   json document = {{"devices", json::array()}};
   Sysman sysman;
@@ -170,7 +173,8 @@ json null_count(const LevelZero& ze) {
   const auto drivers = xpu::list_drivers(ze).handles;
   const bool validated = !xpu::mapped_library("libze_validation_layer").empty();
   json document = {{"seen", to_json(seen)}, {"validation_layer", validated}};
-  if (drivers.empty() || !validated) return document;  // unvalidated, the call may do anything
+  // Without the validation layer, the call may do anything.
+  if (drivers.empty() || !validated) return document;
   document["result"] = xpu::result_name(ze.device_get(drivers[0], nullptr, nullptr));
   return document;
 }

@@ -1,8 +1,7 @@
-// The other half of a visibility suite: `visibility_xpu --child DIRECTORY MODE` is exec'd with a given
-// environment, goes to that directory (glibc 2.28 has no posix_spawn that does), looks once, writes one
-// JSON document to descriptor 3 and leaves without running any driver's exit handlers. Because a mask
-// is read once per process, and because a malformed one may crash the driver, nothing is ever
-// enumerated in the process of a check.
+// The child process of a visibility suite, `visibility_xpu --child DIRECTORY MODE`. A check starts it with a given
+// environment. It changes to the directory (glibc 2.28 has no posix_spawn that does), enumerates once, and writes
+// one JSON document to descriptor 3. It ends without running a driver's exit handlers. A driver reads its mask
+// once per process and may crash on a malformed one. The process of a check therefore never enumerates devices.
 //
 // Modes for every vendor:
 //   enumerate               {"seen":ENUMERATION}
@@ -15,15 +14,15 @@
 //   twice                   {"seen":.., "again":.., "same_handles":BOOL}
 //   counts                  {"over":{result,count,devices}, "under":{result,count,same_first}}
 //   null-count              {"validation_layer":BOOL, "result":CODE} of zeDeviceGet(driver, nullptr,
-//                           nullptr), only asked when the loader has mapped its validation layer
+//                           nullptr), called only if the loader has mapped its validation layer
 //   peers                   {"seen":.., "peers":[[{"result","reachable"}]]}
-//   tiles                   {"seen":.., "tiles":ENUMERATION} with the sub-devices of all devices for devices
+//   tiles                   {"seen":.., "tiles":ENUMERATION}, with the sub-devices of all devices as devices
 //   properties              {"answers":[PROPERTIES, PROPERTIES]}, see properties_level_zero.h
-//   lists, tables           {"lists" or "tables":..}, see there
-//   init                    FLAGS: {"result":CODE, "gpus":N, "seen":..} of a process that initialises with them
-//   sysman UUIDS            what enumerate_sysman() gives, for the UUIDs between commas
+//   lists, tables           {"lists" or "tables":..}, see properties_level_zero.h
+//   init                    FLAGS: {"result":CODE, "gpus":N, "seen":..} of a process that initialises with FLAGS
+//   sysman UUIDS            the result of enumerate_sysman() for UUIDS, separated by commas
 //
-// Every document of Level Zero has "missing_symbols" and "loader"; without a loader it is
+// Every document of Level Zero has "missing_symbols" and "loader". Without a loader it is
 // {"problem":"library_missing:.."}.
 #pragma once
 
@@ -41,17 +40,19 @@ using suite::kAnswerFd;
 
 inline constexpr const char* kChildOption = "--child";
 
-// Takes the arguments after --child.
+// The main() of a child. Takes the arguments after --child.
 int child_main(int argc, char** argv);
 
-// ---- what each vendor's half gives ----
+// ---- declared here, defined for each vendor ----
 
+// A mode of the child: its name and the number of its arguments.
 struct Mode {
   const char* name;
-  std::size_t arguments = 0;  // behind the name
+  std::size_t arguments = 0;  // number of arguments after the name
 };
 std::span<const Mode> modes();
-// The document for one of these modes, except grandchild, with its arguments.
+// Runs one of these modes, except grandchild, and returns its document. `arguments` are the mode and its
+// arguments.
 nlohmann::json answer_of(const std::vector<std::string>& arguments);
 
 }  // namespace proctor::visibility

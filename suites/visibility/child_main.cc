@@ -1,3 +1,4 @@
+// The main() of a child of a visibility suite (child.h): enumerates in one mode and writes the result.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -20,14 +21,14 @@ namespace {
 using nlohmann::json;
 using Arguments = std::vector<std::string>;
 
-// The leaf of V22: the same program, one exec further down, with the environment untouched.
+// Executes this program again in mode enumerate, with an unchanged environment (rule V22).
 [[noreturn]] void become_grandchild() {
   const int flags = fcntl(kAnswerFd, F_GETFD);
   fcntl(kAnswerFd, F_SETFD, flags & ~FD_CLOEXEC);
   auto argv = suite::self_command();
   argv.insert(argv.end(), {kChildOption, ".", "enumerate"});
   const auto words = argv_of(argv);
-  const pid_t pid = fork();  // nothing of a driver has been initialised yet
+  const pid_t pid = fork();  // No driver is initialised yet.
   if (pid == 0) {
     execv(words[0], words.data());
     _exit(127);
@@ -73,7 +74,8 @@ int child_main(int argc, char** argv) {
   }
   const rlimit no_core{0, 0};  // an expected crash must not leave a core file
   setrlimit(RLIMIT_CORE, &no_core);
-  // A crash of the driver must end as its signal, also in a build whose sanitizer would catch it.
+  // A crash of the driver must end the process by its signal, also if a sanitizer of this build handles the
+  // signal.
   for (const int fatal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL}) signal(fatal, SIG_DFL);
   fcntl(kAnswerFd, F_SETFD, FD_CLOEXEC);
   if (arguments[0] == "grandchild") become_grandchild();

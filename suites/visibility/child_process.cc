@@ -16,14 +16,15 @@ using nlohmann::json;
 constexpr std::chrono::seconds kDeadline{20};
 
 std::vector<std::string> child_environment(const Variables& variables) {
-  std::vector<std::string> changes = child_rules().owned;  // names alone: they are removed
+  // Names without a value are removed from the environment.
+  std::vector<std::string> changes = child_rules().owned;
   for (const auto& each : {child_rules().defaults, variables}) {
     for (const auto& [name, value] : each) changes.push_back(value ? name + "=" + *value : name);
   }
   return environment_with(changes);
 }
 
-std::vector<std::string> words_of(const std::string& scratch, const std::vector<std::string>& mode) {
+std::vector<std::string> describe(const std::string& scratch, const std::vector<std::string>& mode) {
   std::vector<std::string> words = {kChildOption, scratch};
   words.insert(words.end(), mode.begin(), mode.end());
   return words;
@@ -41,7 +42,7 @@ std::string shown(const Variables& variables) {
 
 struct Child::State {
   State(const std::vector<std::string>& mode, const Variables& variables)
-      : process(words_of(scratch.string(), mode), child_environment(variables)) {}
+      : process(describe(scratch.string(), mode), child_environment(variables)) {}
 
   std::optional<json> parse() const {
     json document = json::parse(said, nullptr, false);

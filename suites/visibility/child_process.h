@@ -1,6 +1,6 @@
-// Starts this program again as a child that enumerates (see child.h), and judges how it ended. A child that
-// crashes or hangs ends the check, as fail(driver_crash:N) or fail(driver_hang); one that cannot load its
-// vendor's library at all ends it as skip(library_missing:...).
+// Starts this program again as a child that enumerates (child.h), and judges its end. A child that crashes or
+// hangs ends the check as fail(driver_crash:N) or fail(driver_hang). A child that cannot load its vendor's library
+// ends the check as skip(library_missing:...).
 #pragma once
 
 #include <memory>
@@ -14,29 +14,29 @@
 
 namespace proctor::visibility {
 
-// Variables to set (or, without a value, to unset) on top of the suite's own environment, from which the
-// variables that decide visibility are removed first.
+// Changes to the environment of the suite: variables to set, or, without a value, to unset. The variables that
+// affect visibility are removed before.
 using Variables = std::vector<std::pair<std::string, std::optional<std::string>>>;
 
-// What each vendor's half of the suite says about its children.
+// The part of the environment of children that depends on the vendor.
 struct ChildRules {
-  // Removed from the suite's own environment: variables that a caller may have set and that would then decide
-  // instead of the check.
+  // Variables that are removed from the environment of the suite. A caller may have set them, and they would
+  // override the mask of the check.
   std::vector<std::string> owned;
   Variables defaults;
 };
 const ChildRules& child_rules();
 
-// How a child ended, before this is judged.
+// The end of a child before it is judged.
 struct ChildEnd {
   std::optional<nlohmann::json> answer;
-  int signal = 0;  // 0: it exited
+  int signal = 0;  // 0: the child exited by itself
   int exit_code = 0;
   bool hung = false;
 };
 
-// A running child. It owns a scratch directory (Intel's no-hardware mode writes files), which is removed with
-// it. If the child still runs then, it is killed.
+// A running child. It owns a scratch directory, because Intel's no-hardware mode writes files. The destructor
+// removes the directory, and kills the child if it still runs.
 class Child {
  public:
   Child(const std::vector<std::string>& mode, const Variables& variables);
@@ -44,9 +44,9 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
 
-  // Waits only for the answer. For modes in which the child stays.
+  // Waits only for the result. For modes in which the child continues to run.
   std::optional<nlohmann::json> answer();
-  // Closes its input and waits for its end.
+  // Closes the input of the child and waits for its end.
   ChildEnd finish();
 
  private:
@@ -55,12 +55,12 @@ class Child {
 };
 
 nlohmann::json query_child(const std::vector<std::string>& mode, const Variables& variables = {});
-// Judges a finished child for the check that started it: returns its answer, or ends the check.
+// Judges a finished child for the check that started it. Returns its result, or ends the check.
 nlohmann::json accept(const ChildEnd& end, const Variables& variables);
 
-// Reads a record from an answer. Ends the check if it is no record.
+// Reads a record from a result. Ends the check if the result does not contain a record.
 Enumeration record(const nlohmann::json& answer, const char* key);
-// query_child("enumerate") as a record.
+// The record of query_child("enumerate").
 Enumeration enumerate(const Variables& variables = {});
 
 }  // namespace proctor::visibility

@@ -1,4 +1,4 @@
-// Enumerates through Level Zero, in the process that calls it.
+// Enumerates devices through Level Zero, in the calling process.
 #pragma once
 
 #include <vector>
@@ -8,13 +8,13 @@
 
 namespace proctor::visibility {
 
-// Calls zeInit first (again, if it was called before).
+// Enumerates the devices of all drivers. Calls zeInit first, even if it was called before.
 Enumeration enumerate_level_zero(const xpu::LevelZero& ze);
 
-// The same of the sub-devices of all devices, after zeInit.
+// Enumerates the sub-devices of all devices. zeInit must have been called.
 Enumeration enumerate_tiles(const xpu::LevelZero& ze);
 
-// The handles that `enumerate_level_zero` described, in the same order.
+// The handles of the devices of enumerate_level_zero(), in the same order.
 std::vector<ze_device_handle_t> all_devices(const xpu::LevelZero& ze);
 
 }  // namespace proctor::visibility

@@ -56,7 +56,7 @@ json to_json(const Enumeration& enumeration) {
 }
 
 std::optional<Enumeration> parse_enumeration(const json& document) {
-  try {  // missing keys and wrong types: not a record
+  try {  // Missing keys and wrong types mean that the document is not a record.
     Enumeration enumeration;
     document.at("init").get_to(enumeration.init);
     document.at("api").get_to(enumeration.api);
@@ -99,7 +99,8 @@ std::string describe(const DeviceRecord& device) {
 void expect_same_of(const DeviceRecord& device, const std::string& what, const std::string& expected,
                     const std::string& got, const char* file, int line) {
   const bool ok = expected == got;
-  // A wrong address or UUID can be that of another card: the text then names both, and neither is suspected alone.
+  // A wrong address or UUID can be that of another card. The text then names both cards, and neither alone is at
+  // fault.
   const std::string named = device.pci + " " + device.uuid + " " + expected + " " + got;
   suite::trial({{"", device.name + " " + named}}, ok);
   if (!ok)

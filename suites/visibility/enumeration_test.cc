@@ -1,3 +1,4 @@
+// Tests of the record of devices: writing, reading, comparing.
 #include "suites/visibility/enumeration.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +31,7 @@ Enumeration sample() {
 TEST(Enumeration, SurvivesJsonRoundTrip) { EXPECT_EQ(parse_enumeration(to_json(sample())), sample()); }
 
 TEST(Enumeration, ComparesEveryFieldOfDevice) {
-  // A record that lost a field on its way would compare equal and hide a defect.
+  // A record that lost a member would compare equal and hide a defect.
   const nlohmann::json whole = to_json(sample());
   for (const auto& [key, value] : whole.at("devices").at(0).items()) {
     auto changed = whole;

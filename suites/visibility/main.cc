@@ -1,3 +1,5 @@
+// The main() of the visibility suite for Level Zero. It runs the checks, a child (child.h), or writes the table of
+// masks.
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -14,8 +16,8 @@
 namespace proctor::visibility {
 namespace {
 
-// Records what each row of mask_rows() really selects on the present driver, right or wrong, so that two
-// drivers can be compared.
+// The option that records what each row of mask_rows() selects on the present driver, so that two drivers can be
+// compared.
 constexpr const char* kMaskTableOption = "--mask-table";
 
 using nlohmann::json;
@@ -55,11 +57,11 @@ json enumerate_row(const MaskRow& row, const std::string& hierarchy) {
   return line;
 }
 
-// `visibility_xpu --mask-table FILE HIERARCHY...` writes one JSON object a line into FILE, for each row under
-// each hierarchy: {"row","value","hierarchy","end","selected"}. end: "answer", or how the process ended
-// without one: "signal:11", "exit:10", "hang". selected: {"init", "devices":[{"sub_device","sub_id","root",
-// "sub_ids"}]}, without anything that only one driver has. root: the number of the first device of the same
-// root; -1: none. Returns an exit code.
+// `visibility_xpu --mask-table FILE HIERARCHY...` writes one JSON object per line into FILE, for each row under
+// each hierarchy: {"row","value","hierarchy","end","selected"}. "end" is "answer", or the end of a process without
+// a result: "signal:11", "exit:10", "hang". "selected" is {"init",
+// "devices":[{"sub_device","sub_id","root","sub_ids"}]}, without members that only one driver has. "root" is the
+// number of the first device with the same root; -1: none. Returns an exit code.
 int write_mask_table(const std::string& file, const std::vector<std::string>& hierarchies) {
   std::ofstream out(file);
   for (const auto& hierarchy : hierarchies) {

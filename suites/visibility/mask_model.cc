@@ -15,7 +15,7 @@ namespace {
 using Tiles = std::vector<std::vector<std::uint32_t>>;
 
 constexpr const char* kSuccess = "ZE_RESULT_SUCCESS";
-// What zeInit answers when nothing is left to enumerate (ze_api.h: "driver could not be initialized").
+// The result of zeInit if no device is left to enumerate (ze_api.h: "driver could not be initialized").
 constexpr const char* kNothingLeft = "ZE_RESULT_ERROR_UNINITIALIZED";
 
 std::size_t number(std::string_view text) {
@@ -24,7 +24,7 @@ std::size_t number(std::string_view text) {
   return value;
 }
 
-// Chosen positions among the tiles of each card. A card without tiles counts as one.
+// The selected positions among the tiles of each card. A card without tiles counts as one tile.
 std::vector<std::set<std::size_t>> choose(std::string_view selection, const Tiles& tiles) {
   std::vector<std::set<std::size_t>> chosen(tiles.size());
   const auto whole = [&](std::size_t card) {
@@ -107,11 +107,12 @@ Tiles tiles_of(const Enumeration& control) {
 
 // Sources:
 //   SPEC    Level Zero programming guide, section "Affinity Mask" (spec.oneapi.io/level-zero, core/PROG)
-//           What a device or tile that is not there selects it does not say: a gate of such a row needs them.
+//           It does not specify an entry for a device or tile that does not exist. A row with severity gate
+//           therefore requires that its devices and tiles exist.
 //   DRIVER  intel/compute-runtime, ExecutionEnvironment::parseAffinityMask and StringHelpers::toUint32t:
 //           std::stoul with base 0, cast to 32 bits; entries past the end are skipped
-//   ROBUST  no document says what a malformed value selects. The row expects what the driver does with
-//           every other bad entry, which is to skip it; above all it expects no crash.
+//   ROBUST  No document specifies a malformed value. The row expects that the driver skips it, as the driver does
+//           with every other bad entry. The driver must not crash.
 //
 // Measured on Intel's driver 22.43.24595 (Debian 12) without hardware, 2 cards with 2 and with 4 tiles. Every
 // row is as expected except:
@@ -168,7 +169,7 @@ constexpr MaskRow kRows[] = {
      "visibility.show_all_on_empty_selection"},
     {"TileWithoutCardSelectsNothing", ".0", "none", "V12", kRobust, kWarn,
      "visibility.show_all_on_empty_selection"},
-    {"LettersAfterOrdinalAreSkipped", "0,abc", "0", "V12", kRobust, kWarn},
+    {"LetterEntryAfterOrdinalIsSkipped", "0,abc", "0", "V12", kRobust, kWarn},
     {"OverflowingOrdinalSelectsNothing", "99999999999999999999999", "none", "V12", kRobust, kWarn,
      "visibility.show_all_on_empty_selection"},
     {"Ordinal2To65Plus1SelectsNothing", "36893488147419103233", "none", "V12", kRobust, kWarn,

@@ -1,3 +1,4 @@
+// Tests of the model of ZE_AFFINITY_MASK, and of its comparison with records.
 #include "suites/visibility/mask_model.h"
 
 #include <gmock/gmock.h>
@@ -5,7 +6,7 @@
 
 #include <set>
 
-// check.h bans the bare macro for checks; these are unit tests.
+// check.h forbids TEST for checks. These are unit tests.
 #undef TEST
 #define TEST GTEST_TEST
 
@@ -67,7 +68,7 @@ TEST(SelectDevices, KeepsTileIdsOfHarvestedCard) {
   EXPECT_THAT(select_devices("0", harvested), ElementsAre(ExpectedDevice{0, {1, 3}}));
 }
 
-// Each way in which a driver can be wrong about '0,1.0' must be seen by the comparison.
+// A way in which a driver can be wrong about '0,1.0'. The comparison must detect each.
 struct WrongRecord {
   const char* name;
   void (*break_it)(Enumeration&);

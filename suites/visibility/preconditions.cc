@@ -22,7 +22,7 @@ Enumeration control() {
 IdentityKind identity_kind(const Enumeration& control) {
   if (has_pci_identity(control)) return IdentityKind::kPci;
   if (control.devices.size() < 2) return IdentityKind::kNone;
-  // Intel's no-hardware mode numbers UUIDs behind the mask: card 1 alone then has the UUID of card 0.
+  // Intel's no-hardware mode numbers UUIDs after it applies the mask: card 1 alone then has the UUID of card 0.
   const auto second = enumerate({{kMask, "1"}});
   const bool stable = second.devices.size() == 1 && second.devices[0].uuid == control.devices[1].uuid;
   return stable ? IdentityKind::kUuid : IdentityKind::kNone;
@@ -30,14 +30,15 @@ IdentityKind identity_kind(const Enumeration& control) {
 
 namespace {
 
-// ZE_FLAT_DEVICE_HIERARCHY and zeDeviceGetRootDevice came with Level Zero 1.7; simgpu, which says less, knows both.
+// ZE_FLAT_DEVICE_HIERARCHY and zeDeviceGetRootDevice exist since Level Zero 1.7. The simulator has both, although
+// it reports an older version.
 bool has_hierarchy(const std::string& api) {
   int major = 0;
   int minor = 0;
   return std::sscanf(api.c_str(), "%d.%d", &major, &minor) == 2 && (major > 1 || minor >= 7);
 }
 
-// The loader has `symbol`: else skip(symbol_missing:SYMBOL).
+// Skips the check as skip(symbol_missing:SYMBOL) if the loader lacks `symbol`.
 void require_symbol(const nlohmann::json& answer, const std::string& symbol) {
   for (const auto& missing : answer.at("missing_symbols")) {
     if (missing == symbol) suite::skip("symbol_missing:" + symbol);

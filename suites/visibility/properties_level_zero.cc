@@ -13,10 +13,10 @@ namespace {
 using nlohmann::json;
 using xpu::LevelZero;
 
-// A function of the loader, by its own name and with its own type.
+// A function of the loader, with its own name and type.
 #define PROCTOR_ZE(name) reinterpret_cast<decltype(&::name)>(dlsym(ze.library, #name))
 
-// Text as far as it is text: what was never written is no UTF-8.
+// The text up to its end. Other bytes become '?', because bytes that were never written are not valid UTF-8.
 template <std::size_t kSize>
 std::string text(const char (&name)[kSize]) {
   std::string read(name, strnlen(name, kSize));
@@ -180,7 +180,7 @@ json external_fields(const ze_device_external_memory_properties_t& a) {
           {"imageExport", a.imageExportTypes}};
 }
 
-// Without loader entries that came later: then it says null.
+// The PCI properties of a device; null if the loader is too old for the function.
 json ask_pci(const LevelZero& ze, ze_device_handle_t device, unsigned char before) {
   if (ze.device_pci_get_properties == nullptr) return nullptr;
   return ask<ze_pci_ext_properties_t>(
@@ -194,8 +194,8 @@ json ask_pci(const LevelZero& ze, ze_device_handle_t device, unsigned char befor
       });
 }
 
-// What an extension's structure says behind that of the module; null where the driver does not name the extension. One at
-// a time: Intel's driver of 2022 goes round for ever in a chain of two.
+// The members of an extension's structure, chained to that of the module; null if the driver does not list the
+// extension. Each call chains one structure, because Intel's driver of 2022 loops forever in a chain of two.
 template <typename Structure, typename Read>
 json ask_extension(const LevelZero& ze, ze_driver_handle_t driver, ze_device_handle_t device,
                    const char* name, ze_structure_type_t type, unsigned char before, const Read& read) {
@@ -343,7 +343,8 @@ bool same(const Entry& a, const Entry& b) {
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-// `blank` is what every entry is before the call.
+// Verifies one function that lists, with several buffer sizes. `blank` is the content of every entry before the
+// call.
 template <typename Entry, typename Get>
 json list_one(const char* function, const Entry& blank, const Get& get) {
   json wrong = json::array();
@@ -356,18 +357,18 @@ json list_one(const char* function, const Entry& blank, const Get& get) {
     std::vector<Entry> entries(room + 2, blank);
     std::uint32_t count = room;
     const auto result = get(&count, entries.data());
-    const auto told = room == 0 ? 0 : std::min(room, available);
+    const auto reported = room == 0 ? 0 : std::min(room, available);
     const std::string given =
         "with room for " + std::to_string(room) + " of " + std::to_string(available) + ": ";
     if (result != ZE_RESULT_SUCCESS) wrong.push_back(given + xpu::result_name(result));
-    if (count != (room == 0 ? available : told))
+    if (count != (room == 0 ? available : reported))
       wrong.push_back(given + "the count is " + std::to_string(count));
     if (room == available) std::copy_n(entries.begin(), available, all.begin());
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (i < told && !same(entries[i], all[i]))
+      if (i < reported && !same(entries[i], all[i]))
         wrong.push_back(given + "a different entry " + std::to_string(i));
-      if (i < told && same(entries[i], blank)) wrong.push_back(given + "no entry " + std::to_string(i));
-      if (i >= told && !same(entries[i], blank)) wrong.push_back(given + "an entry " + std::to_string(i));
+      if (i < reported && same(entries[i], blank)) wrong.push_back(given + "no entry " + std::to_string(i));
+      if (i >= reported && !same(entries[i], blank)) wrong.push_back(given + "an entry " + std::to_string(i));
     }
   }
   return {{"function", function}, {"count", available}, {"wrong", wrong}};
@@ -420,17 +421,18 @@ namespace {
 
 using GetTable = ze_result_t (*)(std::uint32_t version, void* table);
 
-constexpr std::size_t kRoom = 64;  // more than any table has
+constexpr std::size_t kRoom = 64;  // more entries than any table has
 constexpr std::uint32_t kNotBornYet = ZE_MAKE_VERSION(1, 99);
 
 struct TableEntry {
   const char* table;
   std::size_t slot;
-  std::uint32_t since;  // minor version of the interface that has it
+  std::uint32_t since;  // minor version of the interface that introduced the entry
   const char* name;
 };
 
-// A table has its newest entries last. Source: oneapi-src/level-zero ze_ddi.h and zes_ddi.h, and the versions of the functions.
+// Entries of function tables. New entries are at the end of a table. Sources: oneapi-src/level-zero ze_ddi.h and
+// zes_ddi.h, and the versions of the functions.
 constexpr TableEntry kEntries[] = {
     {"zeGetDriverProcAddrTable", 0, 0, "zeDriverGet"},
     {"zeGetContextProcAddrTable", 0, 0, "zeContextCreate"},
@@ -452,7 +454,7 @@ constexpr TableEntry kEntries[] = {
     {"zesGetDriverExpProcAddrTable", 0, 12, "zesDriverGetDeviceByUuidExp"},
 };
 
-// The library that is the driver: it has tables, and is none of the loader's own.
+// The library of the driver. It has function tables, and is not the loader.
 void* find_driver(const LevelZero& ze) {
   for (const char* name : {"libproctor_ze_sim.so", "libze_intel_gpu.so"}) {
     const std::string path = xpu::mapped_library(name);
@@ -462,7 +464,8 @@ void* find_driver(const LevelZero& ze) {
   return nullptr;
 }
 
-// What a table has for a caller of this version, null where nothing was written.
+// The functions that a driver writes to a table for a caller of this version; null for entries that it did not
+// write.
 struct Table {
   Table(void* driver, const char* name, std::uint32_t version) {
     const auto get = reinterpret_cast<GetTable>(dlsym(driver, name));
@@ -476,7 +479,8 @@ struct Table {
   ze_result_t result;
 };
 
-// Functions that the loader may be too old for, by their tables. Handles are the driver's own where there is but one driver.
+// Calls functions for which the loader may be too old, through the driver's tables. If there is only one driver,
+// the loader passes the driver's own handles.
 json call_newer(const LevelZero& ze, void* driver, ze_driver_handle_t handle) {
   json answers;
   const Table global(driver, "zeGetGlobalProcAddrTable", kNotBornYet);
@@ -491,16 +495,17 @@ json call_newer(const LevelZero& ze, void* driver, ze_driver_handle_t handle) {
       std::uint32_t count = 0;
       auto result = init(&count, nullptr, &description);
       ze_driver_handle_t found = nullptr;
-      const std::uint32_t told = count;
+      const std::uint32_t reported = count;
       if (result == ZE_RESULT_SUCCESS && count == 1) result = init(&count, &found, &description);
       answers["init"][kind] = {
-          {"result", xpu::result_name(result)}, {"count", told}, {"same", found == handle}};
+          {"result", xpu::result_name(result)}, {"count", reported}, {"same", found == handle}};
     }
   }
   const Table drivers(driver, "zeGetDriverProcAddrTable", kNotBornYet);
   if (const auto last_error = drivers.function<ze_result_t (*)(ze_driver_handle_t, const char**)>(6)) {
     void* address = nullptr;
-    PROCTOR_ZE(zeDriverGetExtensionFunctionAddress)(handle, "zexProctorNoSuchFunction", &address);  // fails
+    // Fails on purpose.
+    PROCTOR_ZE(zeDriverGetExtensionFunctionAddress)(handle, "zexProctorNoSuchFunction", &address);
     const char* description = nullptr;
     const auto result = last_error(handle, &description);
     answers["last_error"] = {{"result", xpu::result_name(result)},
@@ -531,7 +536,7 @@ json ask_tables(const LevelZero& ze) {
   for (const auto& entry : kEntries) {
     json written = json::object();
     for (const std::uint32_t minor : {entry.since - 1, entry.since, std::uint32_t{99}}) {
-      if (minor > 99) continue;  // nothing is older than 1.0
+      if (minor > 99) continue;  // There is no version before 1.0.
       const Table table(driver, entry.table, ZE_MAKE_VERSION(1, minor));
       written[std::to_string(minor)] = table.functions[entry.slot] != nullptr;
     }

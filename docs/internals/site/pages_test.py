@@ -58,7 +58,7 @@ class ThePageOfDiagnosis(unittest.TestCase):
 class ThePageOfFiles(unittest.TestCase):
     def test_members_and_links(self):
         page = files_page.markdown(ROOT / "reports/schema")
-        for row in ("| `run.known_failures.entries[].at` | string | file and line |",
+        for row in ("| `run.known_failures.entries[].location` | string | file and line |",
                     "| `culprit`? | [culprit](#report-culprit) |", "| `environment.*.by` | string |"):
             self.assertIn(row, page)
         for file, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", page):

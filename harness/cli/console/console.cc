@@ -39,8 +39,8 @@ constexpr std::size_t kBannerLines = 16;  // of a framework, around a case's out
 constexpr std::size_t kOutputBytes = 8 * 1024;
 constexpr std::size_t kAllBytes = 64 * 1024 * 1024;  // --show-output all
 constexpr std::size_t kMaxLiveLine = 64 * 1024;
-constexpr std::int64_t kTellRunningMs = 60'000;
-constexpr std::int64_t kTellProgressMs = 30'000;
+constexpr std::int64_t kReportRunningMs = 60'000;
+constexpr std::int64_t kReportProgressMs = 30'000;
 constexpr int kUnlimited = std::numeric_limits<int>::max();  // --repeat 2h, and until-fail alone
 constexpr std::string_view kStillInBlock = "  | ";
 constexpr Milliseconds kDrainLimit{30'000};  // for who reads page by page
@@ -172,7 +172,7 @@ void Console::on(const Event& event) {
       failed_[attempt->case_id] = {*running, attempt->verdict, attempt->marks, attempt->duration_ms};
     if (options_.output == ShowOutput::kAll && running != running_.end() && !running->log.empty())
       planned.attempts.push_back(*running);
-    show_rest_of_lines(attempt->case_id);
+    show_remaining_lines(attempt->case_id);
     const bool by_it = attempt->termination.leaked_by.empty();  // else a warning has it
     planned.left_behind = by_it ? leak_text(attempt->termination) : "";
     if (running != running_.end()) running_.erase(running);
@@ -245,8 +245,8 @@ void Console::show(const CaseEnded& ended) {
     return;
   }
   const bool each = options_.output == ShowOutput::kAll;
-  const bool tells_good_ones = each || (!status_ && (!options_.only_failed || options_.verbose));
-  const bool worth_a_line = bad || !ended.marks.empty() || (tells_good_ones && !options_.quiet);
+  const bool report_good_ones = each || (!status_ && (!options_.only_failed || options_.verbose));
+  const bool worth_a_line = bad || !ended.marks.empty() || (report_good_ones && !options_.quiet);
   if (never_started || !worth_a_line) return;
   const std::string& from = planned_[ended.case_id].failed_on;
   const bool moved = !bad && !each_device_ && !from.empty() && has_mark(ended.marks, Mark::kDeviceSuspect);
@@ -330,12 +330,12 @@ void Console::show_live(const std::string& case_id, std::string line) {
     ++lines_not_shown_;
     return;
   }
-  tell_not_shown();
+  report_not_shown();
   const std::string whose = running_.size() > 1 ? clean_text(case_id) + " | " : std::string(kStillInBlock);
   print(whose + clean_text(shown_part(std::move(line))));
 }
 
-void Console::show_rest_of_lines(const std::string& case_id) {
+void Console::show_remaining_lines(const std::string& case_id) {
   for (const bool is_stderr : {false, true}) {
     const auto open = open_lines_.find({case_id, is_stderr});
     if (open == open_lines_.end()) continue;
@@ -345,7 +345,7 @@ void Console::show_rest_of_lines(const std::string& case_id) {
   }
 }
 
-void Console::tell_not_shown() {
+void Console::report_not_shown() {
   if (const std::size_t lines = std::exchange(lines_not_shown_, 0); lines > 0)
     print(fmt::format("-- {} of output not shown: the reader was too slow; the logs have them --",
                       count_text(lines, "line")));
@@ -391,12 +391,12 @@ LiveState Console::live() const {
 }
 
 // Where no status line says it: that a case is still running, once a minute.
-void Console::tell_running() {
+void Console::report_running() {
   const auto now = std::chrono::duration_cast<Milliseconds>(Clock::now() - started_).count();
-  if (options_.quiet || now - told_running_ms_ < kTellRunningMs) return;
-  told_running_ms_ = now;
+  if (options_.quiet || now - reported_running_ms_ < kReportRunningMs) return;
+  reported_running_ms_ = now;
   for (const RunningCase& running : live().running) {
-    if (running.age_ms < kTellRunningMs) continue;
+    if (running.age_ms < kReportRunningMs) continue;
     std::string limit;
     if (running.timeout_ms > 0)
       limit = "  (its limit is " + human_duration(Milliseconds(running.timeout_ms)) + ")";
@@ -405,16 +405,16 @@ void Console::tell_running() {
 }
 
 // Where neither a status line nor the cases that pass say how far it is.
-void Console::tell_progress() {
+void Console::report_progress() {
   const auto now = std::chrono::duration_cast<Milliseconds>(Clock::now() - started_).count();
-  if (!options_.only_failed || options_.quiet || now - told_progress_ms_ < kTellProgressMs) return;
-  told_progress_ms_ = now;
+  if (!options_.only_failed || options_.quiet || now - reported_progress_ms_ < kReportProgressMs) return;
+  reported_progress_ms_ = now;
   print(progress_text(live()));
 }
 
 void Console::tick() {
-  if (!status_) tell_progress();
-  if (!status_) tell_running();
+  if (!status_) report_progress();
+  if (!status_) report_running();
   if (!status_) return output_.write({});  // what a slow reader had no room for
   output_.write("\r\033[K" + status_line(live(), output_.columns() - 1));
   status_shown_ = true;
@@ -517,7 +517,7 @@ std::string Console::from_here(const std::string& file) const {
 
 void Console::finish(const ResolvedRun& run, int shell_code, const Result<void>& rendered) {
   clear_status();
-  tell_not_shown();
+  report_not_shown();
   show_skipped();
   const std::vector<CauseGroup> groups = failing_groups(run);
   show_causes(groups);

@@ -71,8 +71,8 @@ class Console : public EventSink {
   void show_output(const std::string& case_id, const LastLines& last);
   void show_all_output(const std::string& case_id);
   void show_live(const std::string& case_id, std::string line);
-  void show_rest_of_lines(const std::string& case_id);
-  void tell_not_shown();
+  void show_remaining_lines(const std::string& case_id);
+  void report_not_shown();
   void show_skipped();
   void show_causes(const std::vector<CauseGroup>& groups);
   void show_block(const CauseGroup& group);
@@ -81,8 +81,8 @@ class Console : public EventSink {
   void show_durations(const ResolvedRun& run);
   void show_failed(const std::vector<CauseGroup>& groups);
   void show(const FailedLine& line);
-  void tell_running();
-  void tell_progress();
+  void report_running();
+  void report_progress();
   std::string from_here(const std::string& file) const;
   void print(const std::string& line);
   void clear_status();
@@ -128,8 +128,8 @@ class Console : public EventSink {
   LiveState counts_;
   bool each_device_ = false;
   std::map<std::pair<std::string, std::string>, Skipped> skipped_;
-  std::int64_t told_running_ms_ = 0;
-  std::int64_t told_progress_ms_ = 0;
+  std::int64_t reported_running_ms_ = 0;
+  std::int64_t reported_progress_ms_ = 0;
   std::map<std::string, std::uint64_t> shown_of_log_;  // bytes of logs that several cases may share
   std::map<std::pair<std::string, bool>, std::string> open_lines_;  // of a case's two streams
   std::size_t lines_not_shown_ = 0;                                 // for which the reader was too slow

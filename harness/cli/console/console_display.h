@@ -17,7 +17,7 @@ class ConsoleDisplay : public RunDisplay {
  public:
   ConsoleDisplay();
 
-  void waits(const std::string& why) override { tell_wait(why); }
+  void waits(const std::string& why) override { report_wait(why); }
   void start(const RunStart& run) override;
   void on(const Event& event) override { console_->on(event); }
   bool wants_output() const override { return console_->wants_output(); }

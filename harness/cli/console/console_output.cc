@@ -27,7 +27,7 @@ constexpr std::size_t kMaxPending = 1024 * 1024;
 constexpr std::size_t kPiece = 4096;  // PIPE_BUF: a pipe that polls writable takes so much without blocking
 constexpr std::size_t kMaxTitle = 1000;
 constexpr int kDefaultColumns = 80;
-constexpr Milliseconds kLookAgain{100};
+constexpr Milliseconds kPollAgain{100};
 
 bool is_set(const char* value) { return value && *value; }
 
@@ -90,7 +90,7 @@ void ConsoleOutput::drain(Milliseconds limit) {
     const auto left = std::chrono::duration_cast<Milliseconds>(give_up - Clock::now());
     if (left.count() <= 0 || (is_in_a_hurry_ && is_in_a_hurry_())) return lose("no program reads it");
     const std::size_t before = pending_.size();
-    flush(static_cast<int>(std::min(left, kLookAgain).count()));
+    flush(static_cast<int>(std::min(left, kPollAgain).count()));
     if (pending_.size() < before) give_up = Clock::now() + limit;
   }
 }
@@ -115,7 +115,7 @@ void ConsoleOutput::flush(int wait_ms) {
 }
 
 void ConsoleOutput::lose(const std::string& why) {
-  if (std::exchange(told_, true)) return;
+  if (std::exchange(reported_, true)) return;
   if (on_lost_) on_lost_(why);
 }
 

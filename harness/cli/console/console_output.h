@@ -55,7 +55,7 @@ class ConsoleOutput {
   bool smart_;
   bool colours_;
   bool dead_ = false;
-  bool told_ = false;
+  bool reported_ = false;
   std::optional<WorkflowCommandGuard> guard_;
   std::string pending_;
   OnLost on_lost_;

@@ -48,8 +48,8 @@ std::string first_words(const std::string& message) {
 
 FailedLine failed_line(const ResolvedCase& test) {
   const Attempt* attempt = test.telling;
-  const bool told = attempt != nullptr && is_bad(verdict_of(*attempt).outcome);
-  FailedLine line{.verdict = told ? verdict_of(*attempt) : test.verdict};
+  const bool reported = attempt != nullptr && is_bad(verdict_of(*attempt).outcome);
+  FailedLine line{.verdict = reported ? verdict_of(*attempt) : test.verdict};
   line.word = word_of(test, line.verdict);
   line.is_new = test.is_new;
   const std::string place = to_string(place_of(test));
@@ -102,7 +102,7 @@ std::vector<std::string> device_lines(const ResolvedRun& run, const std::string&
       lines.push_back(fmt::format("  {} {}", verdict->advice, verdict->command_in(run_dir)));
     return lines;
   }
-  for (const DeviceDoubtText& doubt : run.device_doubts) lines.push_back(doubt.sentence);
+  for (const DeviceSuspicionText& suspicion : run.device_suspicions) lines.push_back(suspicion.sentence);
   const std::string command = code_or_device_command(run.plan, run_dir);
   if (!lines.empty() && !command.empty()) lines.push_back("Code or device? " + command);
   return lines;

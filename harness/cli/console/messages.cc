@@ -38,7 +38,7 @@ int said_all(int code, const std::string& what) {
   return is_said ? code : fail(Error::system("write " + what + " to stdout", errno));
 }
 
-void tell_wait(const std::string& why) {
+void report_wait(const std::string& why) {
   std::fprintf(stderr, "proctor: the cases are listed with devices, and this waits for them: %s\n",
                shown(why).c_str());
 }

@@ -29,7 +29,7 @@ void warn_not_recorded(const Error& error);
 int said_all(int code, const std::string& what);
 
 // Says on stderr that a listing waits for devices that somebody holds, and why.
-void tell_wait(const std::string& why);
+void report_wait(const std::string& why);
 
 // While this object exists, the CI step obeys no command at all. It is for output that we cannot filter,
 // because the case writes directly to our own stdout and stderr.

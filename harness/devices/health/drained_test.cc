@@ -58,8 +58,8 @@ TEST_F(DrainListTest, UnreadableRecordCountsAsDrained) {
 }
 
 TEST_F(DrainListTest, ReportsDirectoryThatIsNotWritable) {
-  const DrainList gone(path_ + "/gone");
-  const auto drained = gone.drain({.device = kDrainedCard, .reason = "lost", .evidence = ""});
+  const DrainList stopped(path_ + "/gone");
+  const auto drained = stopped.drain({.device = kDrainedCard, .reason = "lost", .evidence = ""});
   ASSERT_FALSE(drained);
   EXPECT_THAT(drained.error().what, HasSubstr(path_ + "/gone/" + kDrainedCard));
 }

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 // The program's exit codes, suites/probe/main_health.cc.
 constexpr int kWell = 0;
-constexpr int kSick = 1;
+constexpr int kUnhealthy = 1;
 
 struct Said {
   std::string result;  // "": no line that can be read
@@ -42,7 +42,7 @@ Said parse_line(std::string_view line) {
 
 HealthAnswer judge_exit(int code, const Said& said) {
   if (code == kWell && said.result == "pass") return {HealthStatus::kPass, "copied, computed and compared"};
-  if (code == kSick && said.result == "fail") return {HealthStatus::kFail, "failed to " + said.words};
+  if (code == kUnhealthy && said.result == "fail") return {HealthStatus::kFail, "failed to " + said.words};
   const std::string about = said.words.empty() ? "" : " (" + said.words + ")";
   return {HealthStatus::kUnknown, fmt::format("the health probe ended with exit code {}{}", code, about)};
 }
@@ -107,7 +107,7 @@ void HealthChecks::on_end(Position position, const ProcessEnd& end) {
   const auto on_answer = std::move(position->on_answer);
   running_.erase(position);
   if (on_answer) on_answer(answer);
-  if (running_.empty() && gone_) std::exchange(gone_, nullptr)();
+  if (running_.empty() && stopped_) std::exchange(stopped_, nullptr)();
 }
 
 const std::vector<std::string>* HealthChecks::next(Examination& examination, const HealthAnswer& answer) {
@@ -135,10 +135,10 @@ void HealthChecks::give_up() {
   }
 }
 
-void HealthChecks::stop(std::function<void()> gone) {
+void HealthChecks::stop(std::function<void()> stopped) {
   give_up();
-  gone_ = std::move(gone);
-  if (running_.empty()) boost::asio::post(io_, std::exchange(gone_, nullptr));
+  stopped_ = std::move(stopped);
+  if (running_.empty()) boost::asio::post(io_, std::exchange(stopped_, nullptr));
 }
 
 HealthAnswer examine_now(Containment& containment, HealthRequest request) {

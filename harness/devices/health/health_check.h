@@ -61,7 +61,7 @@ class HealthChecks {
   // Ends all examinations; their answers are forgotten.
   void give_up();
   // Calls `gone`, from the loop, when no process of the examinations is left.
-  void stop(std::function<void()> gone);
+  void stop(std::function<void()> stopped);
 
  private:
   struct Examination {
@@ -83,7 +83,7 @@ class HealthChecks {
   boost::asio::io_context& io_;
   Containment& containment_;
   std::list<Examination> running_;
-  std::function<void()> gone_;
+  std::function<void()> stopped_;
 };
 
 // What one run of the program means. `line` is its answer.

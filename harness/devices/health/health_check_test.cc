@@ -154,11 +154,11 @@ TEST_F(Examination, StopDropsAnswerAndKillsProbe) {
   boost::asio::io_context io(1);
   HealthChecks checks(io, *containment_);
   bool answered = false;
-  bool gone = false;
+  bool stopped = false;
   checks.examine(request("exec sleep 1000"), [&](const HealthAnswer&) { answered = true; });
-  checks.stop([&] { gone = true; });
+  checks.stop([&] { stopped = true; });
   io.run();
-  EXPECT_TRUE(gone);
+  EXPECT_TRUE(stopped);
   EXPECT_FALSE(answered);
 }
 

@@ -21,11 +21,12 @@ DevicePool::DevicePool(std::vector<PoolDevice> devices, std::optional<LeaseDirec
       busy_(devices_.size()) {}
 
 std::optional<std::vector<std::string>> DevicePool::lease(const std::string& backend, int count,
-                                                          const std::string& what, const DeviceWish& wish) {
+                                                          const std::string& what,
+                                                          const LeaseRequest& lease_request) {
   held_elsewhere_.clear();
   if (!width(backend)) return shared_ids(backend);
   auto free = free_devices(backend);
-  std::erase_if(free, [&](const std::string& id) { return !wish.fits(id); });
+  std::erase_if(free, [&](const std::string& id) { return !lease_request.fits(id); });
   if (static_cast<int>(free.size()) < count) return std::nullopt;
   std::vector<std::string> ids;
   for (const auto& id : free) {
@@ -213,25 +214,27 @@ void DevicePool::retire(const std::vector<std::string>& ids) {
   }
 }
 
-int DevicePool::idle(const std::string& backend, const DeviceWish& wish) const {
+int DevicePool::idle(const std::string& backend, const LeaseRequest& lease_request) const {
   int count = 0;
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     const PlannedDevice& device = devices_[i].device;
-    if (!busy_[i] && device.backend == backend && wish.fits(device.id)) ++count;
+    if (!busy_[i] && device.backend == backend && lease_request.fits(device.id)) ++count;
   }
   return count;
 }
 
-bool DevicePool::can_ever_lease(const std::string& backend, int count, const DeviceWish& wish) const {
+bool DevicePool::can_ever_lease(const std::string& backend, int count,
+                                const LeaseRequest& lease_request) const {
   if (!width(backend)) return true;
   return count <= std::count_if(devices_.begin(), devices_.end(), [&](const PoolDevice& entry) {
-           return entry.device.backend == backend && wish.fits(entry.device.id);
+           return entry.device.backend == backend && lease_request.fits(entry.device.id);
          });
 }
 
-Reason DevicePool::why_taken_out(const std::string& backend, const DeviceWish& wish) const {
-  const bool unhealthy = std::ranges::any_of(
-      unhealthy_, [&](const auto& device) { return device.second == backend && wish.fits(device.first); });
+Reason DevicePool::why_taken_out(const std::string& backend, const LeaseRequest& lease_request) const {
+  const bool unhealthy = std::ranges::any_of(unhealthy_, [&](const auto& device) {
+    return device.second == backend && lease_request.fits(device.first);
+  });
   return unhealthy ? Reason::kDeviceUnhealthy : Reason::kDeviceLost;
 }
 

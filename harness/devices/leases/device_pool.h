@@ -23,7 +23,7 @@ struct PoolDevice {
 };
 
 // Which devices are acceptable.
-struct DeviceWish {
+struct LeaseRequest {
   std::set<std::string> only = {};  // empty: any
   std::set<std::string> none_of = {};
   bool fits(const std::string& id) const {
@@ -42,7 +42,8 @@ class DevicePool {
   // only other runs stand in the way, held_elsewhere() names them. If the devices are shared, a case gets the
   // whole topology, whatever `count` is. Never waits.
   std::optional<std::vector<std::string>> lease(const std::string& backend, int count,
-                                                const std::string& what, const DeviceWish& wish = {});
+                                                const std::string& what,
+                                                const LeaseRequest& lease_request = {});
   // How the last holder left a device that is leased now, unless it was clean.
   std::optional<std::string> left_dirty(const std::string& id) const;
   // Somebody has examined the device since, so it is no longer dirty.
@@ -72,12 +73,12 @@ class DevicePool {
   std::vector<Warning> take_warnings() { return std::exchange(warnings_, {}); }
 
   // How many devices of `backend` fit and are held by no case of this run. Other runs may hold them.
-  int idle(const std::string& backend, const DeviceWish& wish = {}) const;
+  int idle(const std::string& backend, const LeaseRequest& lease_request = {}) const;
 
   // Whether `lease` could ever succeed, with nothing else running.
-  bool can_ever_lease(const std::string& backend, int count, const DeviceWish& wish = {}) const;
+  bool can_ever_lease(const std::string& backend, int count, const LeaseRequest& lease_request = {}) const;
   // Why not: one of the devices that fit was found unhealthy (kDeviceUnhealthy), or they went away (kDeviceLost).
-  Reason why_taken_out(const std::string& backend, const DeviceWish& wish = {}) const;
+  Reason why_taken_out(const std::string& backend, const LeaseRequest& lease_request = {}) const;
   // How many one-device cases of `backend` can run at once; none if devices set no limit.
   std::optional<int> width(const std::string& backend) const;
 

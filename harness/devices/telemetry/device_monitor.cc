@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Milliseconds kLook{1'000};  // at a child that has not answered yet
+constexpr Milliseconds kPoll{1'000};  // at a child that has not answered yet
 
 DeviceState parse_state(const json& entry) {
   DeviceState state{};
@@ -78,19 +78,19 @@ void ProbeMonitor::sample(const std::vector<std::string>& ids, OnSample on_sampl
   if (!is_requesting()) send_request();
 }
 
-void ProbeMonitor::stop(std::function<void()> gone) {
+void ProbeMonitor::stop(std::function<void()> stopped) {
   requested_.clear();
   waiting_.clear();
   sampling_.reset();
   samples_waiting_.clear();
   deadline_.cancel();
-  if (!process_) return boost::asio::post(io_, std::move(gone));
-  gone_ = std::move(gone);
+  if (!process_) return boost::asio::post(io_, std::move(stopped));
+  stopped_ = std::move(stopped);
   process_->stop(SIGKILL, Milliseconds(0));
 }
 
 void ProbeMonitor::end_child() {
-  heard_.renew();
+  received_.renew();
   if (process_) process_->stop(SIGKILL, Milliseconds(0));
   process_.reset();
   requests_.reset();
@@ -108,12 +108,12 @@ bool ProbeMonitor::start() {
   spec.env = setup_.env;
   spec.reach = Reach::kHostPids;  // it names who has memory on a device
   spec.events = true;
-  spec.on_event_line = heard_.guard([this](std::string_view line) { hear(line); });
-  process_ =
-      ContainedProcess::start(io_, containment_, std::move(spec), heard_.guard([this](const ProcessEnd& end) {
-        if (gone_) return gone_();
-        give_up("the program that queries " + how_it_ended(end));
-      }));
+  spec.on_event_line = received_.guard([this](std::string_view line) { on_line(line); });
+  process_ = ContainedProcess::start(io_, containment_, std::move(spec),
+                                     received_.guard([this](const ProcessEnd& end) {
+                                       if (stopped_) return stopped_();
+                                       give_up("the program that queries " + how_it_ended(end));
+                                     }));
   return true;
 }
 
@@ -135,7 +135,7 @@ void ProbeMonitor::send(const std::string& request, Milliseconds deadline) {
   if (!process_) deadline = std::max(deadline, setup_.deadline);  // it loads the driver first
   if ((!process_ && !start()) || write(requests_.get(), request.data(), request.size()) != size) {
     const std::string why = std::strerror(errno);
-    boost::asio::post(io_, heard_.guard([this, why] { give_up(why); }));
+    boost::asio::post(io_, received_.guard([this, why] { give_up(why); }));
     return;
   }
   patience_.emplace();
@@ -144,16 +144,16 @@ void ProbeMonitor::send(const std::string& request, Milliseconds deadline) {
 
 // On a busy machine the child may be late and the driver well.
 void ProbeMonitor::await_answer(Milliseconds deadline) {
-  deadline_.expires_after(std::min(deadline, kLook));
-  deadline_.async_wait(heard_.guard([this, deadline](const auto& error) {
+  deadline_.expires_after(std::min(deadline, kPoll));
+  deadline_.async_wait(received_.guard([this, deadline](const auto& error) {
     if (error) return;
-    patience_->look(process_ ? process_->leader_pid() : 0);
+    patience_->sample(process_ ? process_->leader_pid() : 0);
     if (!patience_->is_over(deadline)) return await_answer(deadline);
     give_up("the driver did not respond within " + format_duration(deadline));
   }));
 }
 
-void ProbeMonitor::hear(std::string_view line) {
+void ProbeMonitor::on_line(std::string_view line) {
   if (sampling_) return answer_sample(parse_sample(line, setup_.ids));
   answer(parse_snapshot(line, setup_.ids.size()));
 }
@@ -250,10 +250,10 @@ void DeviceMonitor::renew() {
   for (const auto& probe : probes_) probe->renew();
 }
 
-void DeviceMonitor::stop(std::function<void()> gone) {
+void DeviceMonitor::stop(std::function<void()> stopped) {
   auto left = std::make_shared<std::size_t>(probes_.size());
-  if (probes_.empty()) return boost::asio::post(io_, std::move(gone));
-  auto last = std::make_shared<std::function<void()>>(std::move(gone));
+  if (probes_.empty()) return boost::asio::post(io_, std::move(stopped));
+  auto last = std::make_shared<std::function<void()>>(std::move(stopped));
   for (const auto& probe : probes_) {
     probe->stop([left, last] {
       if (--*left == 0) (*last)();

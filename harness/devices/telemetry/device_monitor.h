@@ -72,7 +72,7 @@ class ProbeMonitor {
   // now on.
   void renew() { stale_ = true; }
   // Ends the child and calls `gone`, from the loop, when it has ended. Snapshots under way are forgotten.
-  void stop(std::function<void()> gone);
+  void stop(std::function<void()> stopped);
 
  private:
   // A request to the child for telemetry.
@@ -86,7 +86,7 @@ class ProbeMonitor {
   void send_request();
   void send(const std::string& request, Milliseconds deadline);
   void await_answer(Milliseconds deadline);
-  void hear(std::string_view line);
+  void on_line(std::string_view line);
   void answer(const Snapshot& snapshot);
   void answer_sample(const Result<Sample>& sample);
   void give_up(const std::string& why);
@@ -103,9 +103,9 @@ class ProbeMonitor {
   std::vector<OnSnapshot> waiting_;    // by the next one
   std::optional<OnSample> sampling_;
   std::deque<SampleRequest> samples_waiting_;
-  std::function<void()> gone_;
+  std::function<void()> stopped_;
   bool stale_ = false;
-  Alive heard_;  // the current child: messages of an earlier one are ignored
+  Alive received_;  // the current child: messages of an earlier one are ignored
 };
 
 // Whether it is for want of an answer that a snapshot or a sample failed, and not for what the answer says.
@@ -140,7 +140,7 @@ class DeviceMonitor {
   void renew();
   // Ends the children and calls `gone`, from the loop, when they have ended. Snapshots under way are
   // forgotten.
-  void stop(std::function<void()> gone);
+  void stop(std::function<void()> stopped);
 
  private:
   ProbeMonitor* probe_of(const std::string& id) const;

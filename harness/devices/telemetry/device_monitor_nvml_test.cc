@@ -148,7 +148,7 @@ TEST_F(Nvml, SampleWithoutDriverHasNoDevices) {
 TEST_F(Nvml, HangEndsAtDeadline) {
   const auto seen = sample({library_, "PROCTOR_TEST_NVML=hang"}, Milliseconds(500));
   ASSERT_FALSE(seen);
-  EXPECT_THAT(seen.error().what, HasSubstr("did not answer within 500ms"));
+  EXPECT_THAT(seen.error().what, HasSubstr("did not respond within 500ms"));
 }
 
 TEST_F(Nvml, AMissingLibraryIsNamed) {

@@ -90,7 +90,7 @@ TEST_F(Monitor, ReplacesChildAfterHang) {
       2, Milliseconds(2'000));
   ASSERT_EQ(seen.size(), 2u);
   ASSERT_FALSE(seen[0]);
-  EXPECT_THAT(seen[0].error().what, HasSubstr("did not answer within 2s"));
+  EXPECT_THAT(seen[0].error().what, HasSubstr("did not respond within 2s"));
   EXPECT_TRUE(seen[1]) << seen[1].error().what;
 }
 
@@ -134,7 +134,7 @@ class TwoVendors : public testing::Test {
   static std::string answers(const std::string& request, const std::string& line) {
     return "while head -c" + request + " >/dev/null; do echo '" + line + "' >&$PROCTOR_EVENTS_FD; done <$2";
   }
-  static std::string looks_ok(int devices, int used) {
+  static std::string is_ok(int devices, int used) {
     std::string states;
     for (int i = 0; i < devices; ++i) {
       states += std::string(i == 0 ? "" : ",") + R"({"state":"ok","memory":{"used":)" + std::to_string(used) +
@@ -161,7 +161,7 @@ class TwoVendors : public testing::Test {
 };
 
 TEST_F(TwoVendors, SnapshotCoversDevicesOfBothVendors) {
-  watch(looks_ok(2, 7), looks_ok(1, 8));
+  watch(is_ok(2, 7), is_ok(1, 8));
   EXPECT_THAT(monitor_->ids(), ElementsAre("xpu:a", "xpu:b", "cuda:c"));
   const auto seen = snapshot();
   ASSERT_TRUE(seen) << seen.error().what;
@@ -171,7 +171,7 @@ TEST_F(TwoVendors, SnapshotCoversDevicesOfBothVendors) {
 }
 
 TEST_F(TwoVendors, DevicesOfFailedProbeAreUnknown) {
-  watch(looks_ok(2, 7), "exit 3");
+  watch(is_ok(2, 7), "exit 3");
   const auto seen = snapshot();
   ASSERT_TRUE(seen) << seen.error().what;
   ASSERT_EQ(seen->size(), 3u);
@@ -181,8 +181,7 @@ TEST_F(TwoVendors, DevicesOfFailedProbeAreUnknown) {
 }
 
 TEST_F(TwoVendors, ReportsProblemFromProbeOutput) {
-  watch(looks_ok(2, 7),
-        answers("1", R"({"v":1,"problem":"library_missing:libnvidia-ml.so.1","devices":[]})"));
+  watch(is_ok(2, 7), answers("1", R"({"v":1,"problem":"library_missing:libnvidia-ml.so.1","devices":[]})"));
   const auto seen = snapshot();
   ASSERT_TRUE(seen) << seen.error().what;
   EXPECT_THAT(seen->at(2).problem, HasSubstr("library_missing:libnvidia-ml.so.1"));

@@ -252,10 +252,10 @@ void ToolSampler::sample(const std::vector<std::string>& ids, OnSample on_sample
   boost::asio::post(io_, alive_.guard([this] { answer(Error{ErrorKind::kSystem, given_up_, "", 0}); }));
 }
 
-void ToolSampler::stop(std::function<void()> gone) {
+void ToolSampler::stop(std::function<void()> stopped) {
   on_sample_ = nullptr;
-  if (!process_) return boost::asio::post(io_, std::move(gone));
-  gone_ = std::move(gone);
+  if (!process_) return boost::asio::post(io_, std::move(stopped));
+  stopped_ = std::move(stopped);
   process_->stop(SIGKILL, Milliseconds(0));
 }
 
@@ -285,7 +285,7 @@ void ToolSampler::call_next() {
 
 void ToolSampler::on_end(const ProcessEnd& end) {
   process_.reset();
-  if (gone_) return gone_();
+  if (stopped_) return stopped_();
   const auto& program = dialect_.program;
   if (end.spawn_error) {
     const bool absent = end.spawn_error->err == ENOENT;
@@ -313,7 +313,7 @@ void ToolSampler::on_end(const ProcessEnd& end) {
 }
 
 void ToolSampler::add(const ToolTable& table) {
-  if (!table.unknown.empty() && !std::exchange(told_unknown_, true)) {
+  if (!table.unknown.empty() && !std::exchange(reported_unknown_, true)) {
     warnings_.push_back({WarningCode::kTelemetryTable,
                          fmt::format("{} prints a table without {}: {}", dialect_.program,
                                      joined(table.unknown, ", "), clean_text(table.header).substr(0, 300))});

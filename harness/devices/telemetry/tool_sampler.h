@@ -81,7 +81,7 @@ class ToolSampler {
   // Warnings about the tool, each once.
   std::vector<Warning> take_warnings() { return std::exchange(warnings_, {}); }
   // Ends a call under way without calling `on_sample`, and calls `gone` from the loop.
-  void stop(std::function<void()> gone);
+  void stop(std::function<void()> stopped);
 
  private:
   void call_next();
@@ -99,9 +99,9 @@ class ToolSampler {
   std::size_t next_ = 0;          // index in ids_, for tools that are called once per device
   Sample sample_;
   OnSample on_sample_;
-  std::function<void()> gone_;
+  std::function<void()> stopped_;
   std::string given_up_;  // why
-  bool told_unknown_ = false;
+  bool reported_unknown_ = false;
   std::vector<Warning> warnings_;
   std::shared_ptr<ContainedProcess> process_;
   Alive alive_;

@@ -212,10 +212,10 @@ TEST_F(Tool, HangingToolIsKilledAndNotRetried) {
   const auto seen = sample(nvidia_smi(), {"cuda:GPU-a"}, 3, Milliseconds(1'000));
   for (const auto& one : seen) {
     ASSERT_FALSE(one);
-    EXPECT_EQ(one.error().what, "nvidia-smi did not answer within 1s and was killed");
+    EXPECT_EQ(one.error().what, "nvidia-smi did not respond within 1s and was killed");
   }
   EXPECT_EQ(calls(), 1u);
-  EXPECT_THAT(warnings_, ElementsAre("telemetry_timeout: nvidia-smi did not answer within 1s and was "
+  EXPECT_THAT(warnings_, ElementsAre("telemetry_timeout: nvidia-smi did not respond within 1s and was "
                                      "killed; it is not queried again, and its values are missing"));
 }
 

@@ -145,7 +145,7 @@ class ProctorListener : public testing::EmptyTestEventListener {
     if (open_.empty()) {
       (in_group_ ? group_failures_ : program_failures_).push_back(failure);
     } else {
-      tell(failure);
+      write_failure(failure);
     }
   }
 
@@ -162,7 +162,7 @@ class ProctorListener : public testing::EmptyTestEventListener {
     if (is_fork()) return;
     const std::lock_guard<std::mutex> lock(mutex_);
     close();
-    if (!any_began_) tell_none_began(program);
+    if (!any_began_) report_none_began(program);
   }
 
  private:
@@ -176,11 +176,11 @@ class ProctorListener : public testing::EmptyTestEventListener {
     failures_ = 0;
     result_ = "";
     send(Line("start").add("case", open_).add("t_ns", now_ns()));
-    for (const Failure& failure : program_failures_) tell(failure);
-    for (const Failure& failure : group_failures_) tell(failure);
+    for (const Failure& failure : program_failures_) write_failure(failure);
+    for (const Failure& failure : group_failures_) write_failure(failure);
   }
 
-  void tell(const Failure& failure) {
+  void write_failure(const Failure& failure) {
     result_ = "fail";
     if (++failures_ > kMaxFailures) return;
     send(Line("fail")
@@ -196,7 +196,7 @@ class ProctorListener : public testing::EmptyTestEventListener {
   }
 
   // The set-up of the program failed, or said that nothing can run here.
-  void tell_none_began(const testing::UnitTest& program) {
+  void report_none_began(const testing::UnitTest& program) {
     const bool skipped = program.ad_hoc_test_result().Skipped();
     if (program_failures_.empty() && !skipped) return;
     group_failures_.clear();

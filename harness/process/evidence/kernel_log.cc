@@ -18,7 +18,7 @@ namespace proctor {
 namespace {
 
 constexpr const char* kDevice = "/dev/kmsg";
-constexpr auto kLookLimit = std::chrono::milliseconds(20);
+constexpr auto kPollLimit = std::chrono::milliseconds(20);
 constexpr std::size_t kMaxRecord = 8192;  // CONSOLE_EXT_LOG_MAX of the kernel
 constexpr std::size_t kMaxLine = 8192;
 
@@ -154,7 +154,7 @@ KernelLog::Lines KernelLog::since(Position position) {
 void KernelLog::read_new_lines() {
   if (!fd_) return;
   // Of this thread's own time: a busy machine costs no lines.
-  const auto end = own_cpu_time() + kLookLimit;
+  const auto end = own_cpu_time() + kPollLimit;
   while ((stand_in_ ? read_file_part() : read_record()) && own_cpu_time() < end) {
   }
 }

@@ -153,7 +153,7 @@ bool is_accelerator_node(std::string_view path) {
 std::vector<int> living_descendants(int root) {
   std::vector<int> pids;
   for (const pid_t pid : guard::descendants(root)) {
-    if (!is_zombie_or_gone(pid) && pids.size() < kMaxProcesses) pids.push_back(pid);
+    if (!is_zombie_or_ended(pid) && pids.size() < kMaxProcesses) pids.push_back(pid);
   }
   return pids;
 }

@@ -34,7 +34,7 @@ namespace {
 
 using namespace proctor::guard;
 
-constexpr int kLookAtRunnerMs = 1000;
+constexpr int kPollRunnerMs = 1000;
 // Between two rounds of killing: doubled after some, so that many guards leave the processors to those that end.
 constexpr long kFirstPauseNs = 500'000;
 constexpr long kLongestPauseNs = 50'000'000;
@@ -454,7 +454,7 @@ int guard_main(Options& options) {
     if (reap(leader) == Children::kNone) break;
     report_stop(options, leader);
     epoll_event event{};
-    const int ready = epoll_wait(means.epoll, &event, 1, runner_in_reach ? kLookAtRunnerMs : -1);
+    const int ready = epoll_wait(means.epoll, &event, 1, runner_in_reach ? kPollRunnerMs : -1);
     if (ready == 0) continue_runner(options.who.runner);
     if (ready <= 0) continue;
     signalfd_siginfo info;

@@ -247,7 +247,7 @@ class RankSupervisor {
           [this, rank](RankProcess::Source source, std::string_view line) { pass_on(rank, source, line); });
       auto env = rank_environment(marked_as_we_are(spec.env), rank, world, port, plan_.rendezvous);
       const int error = process.start(plan_, env);
-      if (error != 0) tell_refused(rank, error);
+      if (error != 0) report_refused(rank, error);
     }
   }
 
@@ -285,17 +285,17 @@ class RankSupervisor {
     if (how.is_string()) ranks_[static_cast<std::size_t>(rank)].leaves = how.get<std::string>();
   }
 
-  void tell(int rank, json fields) {
+  void report_value(int rank, json fields) {
     fields["v"] = child::kProtocolVersion;
     fields["event"] = "rank_end";
     fields["rank"] = rank;
     write_line(events_fd_, fields.dump() + "\n");
   }
 
-  void tell_refused(int rank, int error) {
+  void report_refused(int rank, int error) {
     ranks_[static_cast<std::size_t>(rank)].status = 0;
     limit_the_rest();
-    tell(rank, {{"step", "exec"}, {"errno", error}});
+    report_value(rank, {{"step", "exec"}, {"errno", error}});
   }
 
   // ---- how they end ----
@@ -347,7 +347,7 @@ class RankSupervisor {
         fields["out"] = end_of(output.stdout_tail);
         fields["err"] = end_of(output.stderr_tail);
       }
-      tell(static_cast<int>(i), std::move(fields));
+      report_value(static_cast<int>(i), std::move(fields));
     }
   }
 

@@ -75,11 +75,11 @@ TEST_F(SupervisedRanks, ReceiveRankAndSharedRendezvous) {
     EXPECT_EQ(ended_[rank]["stopped_by_proctor"], false);
     EXPECT_NE(log(rank).find("| " + std::to_string(rank) + " of 3\n"), std::string::npos) << log(rank);
   }
-  std::vector<int> told;
+  std::vector<int> reported;
   for (const json& event : said_)
-    if (event["event"] == "step") told.push_back(event["rank"]);
-  std::sort(told.begin(), told.end());
-  EXPECT_EQ(told, (std::vector<int>{0, 1, 2}));
+    if (event["event"] == "step") reported.push_back(event["rank"]);
+  std::sort(reported.begin(), reported.end());
+  EXPECT_EQ(reported, (std::vector<int>{0, 1, 2}));
 }
 
 TEST_F(SupervisedRanks, EventsPrecedeEndOfRank) {

@@ -29,12 +29,12 @@ RunningAttempt::RunningAttempt(boost::asio::io_context& io, Containment& contain
       files_(run_files.make(plan_)),
       cases_(plan_, has_startup_clock(setup, plan_)),
       stop_(io),
-      look_(io, containment, setup, run_files, cores) {
+      snapshot_(io, containment, setup, run_files, cores) {
   const Kind& kind = plan_.kind();
-  const Voice voice = plan_.voice();
-  if (voice == Voice::kStream || voice == Voice::kFile)
+  const ReportingMode reporting_mode = plan_.reporting_mode();
+  if (reporting_mode == ReportingMode::kStream || reporting_mode == ReportingMode::kFile)
     by_.translator = kind.translator(*plan_.suite, *plan_.first().test);
-  if (voice == Voice::kFileOfSeveral) {
+  if (reporting_mode == ReportingMode::kFileOfSeveral) {
     const auto on_end = [this] {
       cases_.mark_reported(Clock::now());
       process_->restart_clock(limits_after_end(setup_, plan_, *cases_.blamed().test));
@@ -48,7 +48,7 @@ RunningAttempt::RunningAttempt(boost::asio::io_context& io, Containment& contain
   if (!plan_.is_batch()) begin(0, Clock::now());
   process_ =
       ContainedProcess::start(io, containment, make_process(), alive_.guard([this](const ProcessEnd& end) {
-        look_.process_ended(end);
+        snapshot_.process_ended(end);
         stop_.settle(end, alive_.guard([this](const ProcessEnd& settled) { on_process_end(settled); }));
       }));
 }
@@ -57,7 +57,7 @@ RunningAttempt::~RunningAttempt() { alive_.end(); }
 
 ProcessSpec RunningAttempt::make_process() {
   ProcessSpec spec = make_spec(setup_, plan_, files_);
-  spec.core_limit = look_.allow_core_in(files_.directory);
+  spec.core_limit = snapshot_.allow_core_in(files_.directory);
   if (by_.ranks) make_rank_supervisor(setup_, plan_, run_files_, files_, spec);
   if (spec.events) spec.on_event_line = alive_.guard([this](std::string_view line) { on_line(line); });
   spec.on_limit = alive_.guard(
@@ -85,15 +85,15 @@ void RunningAttempt::on_event(std::string_view line) {
   if (const auto which = cases_.begun_by(line); which && !begin_next(*which)) return;
   const Case& test = *cases_.blamed().test;
   switch (cases_.add_line(line, Clock::now())) {
-    case CaseTracker::Heard::kNothing:
+    case CaseTracker::Received::kNothing:
       return;
-    case CaseTracker::Heard::kStarted:
+    case CaseTracker::Received::kStarted:
       return process_->restart_clock(limits_of(setup_, test.policy));
-    case CaseTracker::Heard::kReported:
+    case CaseTracker::Received::kReported:
       if (plan_.is_batch() || test.policy.shutdown)
         process_->restart_clock(limits_after_end(setup_, plan_, test));
       return;
-    case CaseTracker::Heard::kContradiction:
+    case CaseTracker::Received::kContradiction:
       return stop(SIGTERM, plan_.suite->policy.grace, std::nullopt);
   }
 }
@@ -123,15 +123,15 @@ void RunningAttempt::on_output(Stream stream, std::string_view bytes) {
   if (by_.results && stream == Stream::kOut) by_.results->add_output(bytes);
   if (!readiness_ || cases_.is_ending() || !readiness_->scan(stream, bytes, Clock::now())) return;
   process_->restart_clock(limits_of(setup_, plan_.first().test->policy));
-  const auto told = readiness_->tell(plan_.devices);
-  if (!told) events_.on(Warning{WarningCode::kReadyFile, "failed to " + told.error().what});
+  const auto reported = readiness_->report(plan_.devices);
+  if (!reported) events_.on(Warning{WarningCode::kReadyFile, "failed to " + reported.error().what});
 }
 
 // Nothing in its result file is a result; what is in it goes with the verdict. Returns why it was not read, or "".
 std::string RunningAttempt::read_result(const ProcessEnd& end) {
   const ResultText result = read_result_file(files_.result_file);
   if (result.text.empty()) return result.refused;
-  by_.translator->hear(end.output.stdout_tail);
+  by_.translator->on_line(end.output.stdout_tail);
   for (const auto& event : by_.translator->translate(result.text)) on_event(event);
   return result.refused;
 }
@@ -164,7 +164,7 @@ void RunningAttempt::conclude(const ProcessEnd* end, const BatchResults::Ran* ra
   const bool is_unproven = by_.results ? unproven_.contains(open.which) : cases_.is_unproven();
   if (is_unproven) add_mark(event.marks, Mark::kUnconfirmed);
   cases_.close(event.verdict.outcome);
-  look_.keep(event.case_id, event.evidence);
+  snapshot_.keep(event.case_id, event.evidence);
   report(cases_.of(open.which), event);
   listener_.on_case_ended(open.which, event, end == nullptr);
 }
@@ -189,7 +189,7 @@ AttemptEnded RunningAttempt::describe_case(const ProcessEnd* end, Clock::time_po
                    .cases = cases_,
                    .ranks = by_.ranks.get(),
                    .readiness = readiness_ ? &*readiness_ : nullptr,
-                   .evidence = look_.found(),
+                   .evidence = snapshot_.found(),
                    .stop = stop_,
                    .result_refused = result_refused,
                    .end = end,
@@ -214,14 +214,14 @@ void RunningAttempt::on_limit(int guard_pid, std::function<void()> then) {
   request.devices = observer_.devices_and_load(plan_, open);
   request.kernel_lines = kernel.lines;
   request.kernel_gap = kernel.gap;
-  look_.at_limit(cases_.blamed(), began, std::move(request),
-                 alive_.guard([this, then = std::move(then)](const std::string& problem) {
-                   tell_evidence(problem);
-                   then();
-                 }));
+  snapshot_.at_limit(cases_.blamed(), began, std::move(request),
+                     alive_.guard([this, then = std::move(then)](const std::string& problem) {
+                       report_evidence(problem);
+                       then();
+                     }));
 }
 
-void RunningAttempt::tell_evidence(const std::string& problem) {
+void RunningAttempt::report_evidence(const std::string& problem) {
   if (problem.empty() || stop_.reason()) return;  // who stopped it knows why
   events_.on(Warning{WarningCode::kEvidence, "the evidence of " + cases_.blamed().test->id + " " + problem});
 }
@@ -230,7 +230,7 @@ void RunningAttempt::tell_evidence(const std::string& problem) {
 
 void RunningAttempt::stop(int signal, Milliseconds grace, std::optional<Reason> reason) {
   stop_.give(signal, reason);
-  if (look_.crashed()) return look_.stop();
+  if (snapshot_.crashed()) return snapshot_.stop();
   if (plan_.is_batch() && !by_.results && cases_.open() && cases_.open()->reported) conclude(nullptr);
   cases_.process_is_ending();
   if (by_.ranks) by_.ranks->interrupt();
@@ -254,11 +254,11 @@ void RunningAttempt::abandon() {
 void RunningAttempt::on_process_end(const ProcessEnd& end) {
   const auto crash = crash_of(setup_, end, by_.ranks.get());
   if (!crash) return finish(end);
-  look_.after_crash(cases_.blamed(), plan_, files_, end, *crash,
-                    alive_.guard([this, end](const std::string& problem) {
-                      tell_evidence(problem);
-                      finish(end);
-                    }));
+  snapshot_.after_crash(cases_.blamed(), plan_, files_, end, *crash,
+                        alive_.guard([this, end](const std::string& problem) {
+                          report_evidence(problem);
+                          finish(end);
+                        }));
 }
 
 void RunningAttempt::finish(const ProcessEnd& end) {

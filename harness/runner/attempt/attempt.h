@@ -96,7 +96,7 @@ class RunningAttempt {
                              const std::string& result_refused = {}) const;
   void report(const AttemptCase& entry, const Event& event);
   std::string read_result(const ProcessEnd& end);
-  void tell_evidence(const std::string& problem);
+  void report_evidence(const std::string& problem);
   void finish(const ProcessEnd& end);
 
   const AttemptSetup& setup_;
@@ -116,7 +116,7 @@ class RunningAttempt {
   std::set<std::size_t> unproven_;  // of those by_.results
   std::optional<Readiness> readiness_;
   StopOrder stop_;
-  EvidenceLook look_;
+  EvidenceSnapshot snapshot_;
   std::shared_ptr<ContainedProcess> process_;
   Alive alive_;  // the process may outlive an abandoned attempt
 };

@@ -58,8 +58,9 @@ AttemptFiles RunFiles::make(const AttemptPlan& plan) {
   AttemptFiles files;
   if (!setup_.inherit_stdio) files.log = log_of(plan.first_reported());
   if (!files.log.empty() || !plan.ranks.empty()) make_way_to(log_of(plan.first()));
-  const Voice voice = plan.voice();
-  if (voice == Voice::kFile || voice == Voice::kFileOfSeveral) files.result_file = scratch_.new_file_name();
+  const ReportingMode reporting_mode = plan.reporting_mode();
+  if (reporting_mode == ReportingMode::kFile || reporting_mode == ReportingMode::kFileOfSeveral)
+    files.result_file = scratch_.new_file_name();
   if (!plan.first().test->group.empty()) files.cases_file = write_cases(plan);
   if (!plan.kind().ours()) return files;
   if (auto directory = scratch_.lease_directory(); directory) {

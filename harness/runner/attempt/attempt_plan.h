@@ -60,7 +60,9 @@ struct AttemptPlan {
   const Kind& kind() const { return *suite->kind; }
   bool is_batch() const { return cases.size() > 1; }
   // How the process tells what its cases did.
-  Voice voice() const { return is_batch() ? kind().voice_of_several(*suite) : kind().voice(*suite); }
+  ReportingMode reporting_mode() const {
+    return is_batch() ? kind().reporting_mode_of_several(*suite) : kind().reporting_mode(*suite);
+  }
   const AttemptCase& first() const { return cases.front(); }
   // The log has its name.
   const AttemptCase& first_reported() const { return *std::ranges::find(cases, false, &AttemptCase::silent); }

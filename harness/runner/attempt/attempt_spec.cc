@@ -42,7 +42,7 @@ void add_variables(const AttemptSetup& setup, const AttemptPlan& plan, const Att
 
 ProcessSpec make_spec(const AttemptSetup& setup, const AttemptPlan& plan, AttemptFiles& files) {
   const Case& first = *plan.first().test;
-  const Voice voice = plan.voice();
+  const ReportingMode reporting_mode = plan.reporting_mode();
   ProcessSpec spec;
   spec.argv =
       files.cases_file.empty() ? first.argv : plan.kind().batch_command(plan.tests(), files.cases_file);
@@ -51,7 +51,7 @@ ProcessSpec make_spec(const AttemptSetup& setup, const AttemptPlan& plan, Attemp
   if (plan.suite->host_pids) spec.reach = Reach::kHostPids;
   if (!files.result_file.empty())
     spec.argv = plan.kind().with_output(std::move(spec.argv), files.result_file);
-  if (voice == Voice::kStream)
+  if (reporting_mode == ReportingMode::kStream)
     spec.argv = with(std::move(spec.argv), plan.kind().output_options(kEventsFile));
   if (plan.kind().ours()) {
     spec.umask = kStrictUmask;
@@ -60,11 +60,11 @@ ProcessSpec make_spec(const AttemptSetup& setup, const AttemptPlan& plan, Attemp
       spec.directory = files.scratch;
     }
   }
-  spec.events = voice == Voice::kEvents || voice == Voice::kStream;
+  spec.events = reporting_mode == ReportingMode::kEvents || reporting_mode == ReportingMode::kStream;
   add_variables(setup, plan, files, spec.env);
   files.directory = spec.directory;
   if (!files.log.empty()) spec.log_path = setup.run_dir + "/" + files.log;
-  if (voice == Voice::kEvents && !files.log.empty()) keep_captured(plan.kind(), spec);
+  if (reporting_mode == ReportingMode::kEvents && !files.log.empty()) keep_captured(plan.kind(), spec);
   spec.inherit_stdio = setup.inherit_stdio;
   spec.leases = plan.leases;
   spec.inherited = setup.inherited;
@@ -77,7 +77,7 @@ ProcessSpec make_spec(const AttemptSetup& setup, const AttemptPlan& plan, Attemp
 }
 
 bool has_startup_clock(const AttemptSetup& setup, const AttemptPlan& plan) {
-  return setup.debugger.empty() && tells_begin_and_end(plan.voice()) &&
+  return setup.debugger.empty() && report_begin_and_end(plan.reporting_mode()) &&
          plan.first().test->policy.startup.has_value();
 }
 

@@ -1,4 +1,4 @@
-// The results of a process of several cases that writes them to a file when it ends (Voice::kFileOfSeveral), and which of
+// The results of a process of several cases that writes them to a file when it ends (ReportingMode::kFileOfSeveral), and which of
 // these cases runs.
 //
 // The output shows which case runs, for its time limit and for the blame. Any code of a case can print the same lines, and

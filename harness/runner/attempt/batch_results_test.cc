@@ -165,12 +165,12 @@ TEST_F(BatchResultsTest, RejectsContradictingFileAndOutput) {
   const std::vector<std::string> good = {"pass", "pass", "pass"};
   const Row rows[] = {
       {"", good, 0, "printed no line that shows which case runs"},
-      {kAllRan, good, 0, "wrote a result of G.A, but printed no begin of it"},
+      {kAllRan, good, 0, "wrote a result of G.A, but printed no line for its begin"},
       {begins, good, 0, "wrote results before it printed that it had run all cases"},
-      {begins + kAllRan, good, 0, "wrote a result of G.C, but printed no begin of it"},
-      {all, {}, 0, "ran 0 of the 3 cases"},
-      {all, {"pass", "pass", "none"}, 0, "ran 2 of the 3 cases"},
-      {all, {"pass", "pass", "pass", "pass"}, 0, "ran G.D, which it was not asked for"},
+      {begins + kAllRan, good, 0, "wrote a result of G.C, but printed no line for its begin"},
+      {all, {}, 0, "ran 0 of the 3 requested cases"},
+      {all, {"pass", "pass", "none"}, 0, "ran 2 of the 3 requested cases"},
+      {all, {"pass", "pass", "pass", "pass"}, 0, "ran G.D, which was not requested"},
       {all, good, 1, "exited with 1, which none of its cases explains"},
       {all, {"pass", "fail", "pass"}, 9, "exited with 9, which none of its cases explains"},
       {begin_of("A") + end_of("A") + begin_of("A") + begins, good, 0, "printed two begins of G.A"},

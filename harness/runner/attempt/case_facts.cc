@@ -60,7 +60,7 @@ Verdict judge_case(const CaseFacts& facts) {
                            .starting = facts.cases.is_starting(),
                            .starved = end != nullptr && end->at_limit.is_starved(),
                            .not_ready = facts.readiness && !ready,
-                           .told_to_end = ready ? facts.stop.signal() : 0};
+                           .reported_to_end = ready ? facts.stop.signal() : 0};
   if (end) {
     evidence.cause = end->cause;
     evidence.spawn_error = end->spawn_error;
@@ -108,7 +108,7 @@ void describe_output(const CaseFacts& facts, AttemptEnded& event) {
   event.output.log = facts.run_files.log_that_is_there(facts.files.log, shared || bad);
   // Its own output, and not that of all cases, where the framework told them apart. One with words of its own may
   // have kept the output from the log.
-  const bool kept = shared || facts.plan.voice() == Voice::kStream;
+  const bool kept = shared || facts.plan.reporting_mode() == ReportingMode::kStream;
   if (kept && !own.empty() && event.verdict.outcome == Outcome::kFail) {
     event.output.stdout_tail = own;
     event.output.stderr_tail.clear();

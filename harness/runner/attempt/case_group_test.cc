@@ -260,9 +260,9 @@ Verdict verdict_of_word(const std::string& word) {
 }
 
 // The end of a case with this outcome after another case, and with `later` in the processes that follow.
-CaseGroup::Finished become(const std::string& beside, const std::vector<std::string>& later) {
+CaseGroup::Finished become(const std::string& sibling, const std::vector<std::string>& later) {
   constexpr std::string_view kTainted = "invalidated ";
-  const bool tainted = beside.starts_with(kTainted);
+  const bool tainted = sibling.starts_with(kTainted);
   CaseGroup group;
   group.add(1, {});
   group.add(2, {.verify = !later.empty() && !tainted});
@@ -270,7 +270,7 @@ CaseGroup::Finished become(const std::string& beside, const std::vector<std::str
   EXPECT_TRUE(group.attempt_ended(0, kPassed, {}, false, true));
   const std::vector<std::string> where =
       tainted ? std::vector<std::string>{"xpu:0"} : std::vector<std::string>{};
-  const Verdict first = verdict_of_word(tainted ? beside.substr(kTainted.size()) : beside);
+  const Verdict first = verdict_of_word(tainted ? sibling.substr(kTainted.size()) : sibling);
   auto finished = group.attempt_ended(1, first, {}, false, false, where);
   if (tainted) group.invalidate_passes(Invalid::kDeviceFailed);
   const auto at_end = group.process_ended(ProcessFate::kEnded, {}, {});
@@ -280,7 +280,7 @@ CaseGroup::Finished become(const std::string& beside, const std::vector<std::str
     finished = group.attempt_ended(which, verdict_of_word(word), {}, false, false);
     group.process_ended(ProcessFate::kEnded, {}, {});
   }
-  EXPECT_TRUE(finished && group.empty()) << beside << ", then " << later.size();
+  EXPECT_TRUE(finished && group.empty()) << sibling << ", then " << later.size();
   return finished.value_or(CaseGroup::Finished{});
 }
 

@@ -13,7 +13,7 @@ namespace {
 std::optional<Milliseconds> own_duration(const CaseTracker::Open& open, const ChildReport& child) {
   if (child.took()) return child.took();
   const Clock::time_point began{std::chrono::nanoseconds(child.start_ns())};  // by a clock that we share
-  const auto start = child.start_ns() > 0 ? began : open.told;
+  const auto start = child.start_ns() > 0 ? began : open.start_reported;
   if (!start || !open.reported || *start > *open.reported) return std::nullopt;
   return std::chrono::duration_cast<Milliseconds>(*open.reported - *start);
 }

@@ -8,7 +8,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/duration.h"
-#include "harness/devices/care/telemetry.h"
+#include "harness/devices/admission/telemetry.h"
 #include "harness/journal/child_report.h"
 #include "harness/journal/events.h"
 #include "harness/process/containment.h"

@@ -45,23 +45,23 @@ void CaseTracker::reopen(const Open& open, ChildReport child) {
   child_ = std::move(child);
 }
 
-CaseTracker::Heard CaseTracker::add_line(std::string_view line, Clock::time_point now) {
+CaseTracker::Received CaseTracker::add_line(std::string_view line, Clock::time_point now) {
   child_.add_line(line);
   // What a framework says of a case while it is being ended, because of our signal, is not its end.
-  if (ending_) return Heard::kNothing;
+  if (ending_) return Received::kNothing;
   if (why_unreliable_.empty() && contradicts_itself()) {
     mark_unreliable(
         "reported events that one process cannot report: " +
         (child_.also_ran().empty() ? child_.first_violation() : "a second begin of " + child_.also_ran()));
-    return Heard::kContradiction;
+    return Received::kContradiction;
   }
-  if (!plan_.is_batch() && open_ && !open_->told && ChildReport::started_case(line)) {
-    open_->told = now;
-    if (std::exchange(starting_, false)) return Heard::kStarted;
+  if (!plan_.is_batch() && open_ && !open_->start_reported && ChildReport::started_case(line)) {
+    open_->start_reported = now;
+    if (std::exchange(starting_, false)) return Received::kStarted;
   }
-  if (!open_ || open_->reported || !child_.result()) return Heard::kNothing;
+  if (!open_ || open_->reported || !child_.result()) return Received::kNothing;
   open_->reported = now;
-  return Heard::kReported;
+  return Received::kReported;
 }
 
 // The reports of a process with one case are judged with the case.

@@ -20,7 +20,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/duration.h"
-#include "harness/devices/care/telemetry.h"
+#include "harness/devices/admission/telemetry.h"
 #include "harness/journal/child_report.h"
 #include "harness/process/evidence/kernel_log.h"
 #include "harness/runner/attempt/attempt_plan.h"
@@ -33,8 +33,8 @@ class CaseTracker {
   struct Open {
     std::size_t which = 0;
     Clock::time_point started{};
-    std::optional<Clock::time_point> told{};      // when its `start` event came
-    std::optional<Clock::time_point> reported{};  // when its `end` event came
+    std::optional<Clock::time_point> start_reported{};  // when its `start` event came
+    std::optional<Clock::time_point> reported{};        // when its `end` event came
     KernelLog::Position kernel_position = 0;
     Telemetry::Window telemetry = 0;
   };
@@ -57,8 +57,8 @@ class CaseTracker {
 
   // What a line changes for the clock.
   // kContradiction: the process is unreliable from this line on.
-  enum class Heard { kNothing, kStarted, kReported, kContradiction };
-  Heard add_line(std::string_view line, Clock::time_point now);
+  enum class Received { kNothing, kStarted, kReported, kContradiction };
+  Received add_line(std::string_view line, Clock::time_point now);
   // The case has ended with this outcome.
   void close(Outcome outcome);
 

@@ -8,7 +8,7 @@
 namespace proctor {
 namespace {
 
-using Heard = CaseTracker::Heard;
+using Received = CaseTracker::Received;
 using Indices = std::vector<std::size_t>;
 
 class CaseTrackerTest : public ::testing::Test {
@@ -61,8 +61,8 @@ TEST_F(CaseTrackerTest, ContradictionKeepsOnlyFailures) {
     cases.begin({.which = 1});
     cases.add_line(line(plan, 1, "start"), now_);
     EXPECT_FALSE(cases.is_unproven());
-    EXPECT_EQ(cases.add_line(line(plan, 0, event), now_), Heard::kContradiction) << event;
-    EXPECT_EQ(cases.add_line(line(plan, 0, event), now_), Heard::kNothing) << "it was reported";
+    EXPECT_EQ(cases.add_line(line(plan, 0, event), now_), Received::kContradiction) << event;
+    EXPECT_EQ(cases.add_line(line(plan, 0, event), now_), Received::kNothing) << "it was reported";
     EXPECT_NE(cases.why_unreliable(), "");
     EXPECT_TRUE(cases.is_unproven());
     cases.close(Outcome::kError);
@@ -78,10 +78,10 @@ TEST_F(CaseTrackerTest, ContradictionNeedsSeveralBegunCases) {
   const AttemptPlan one = plan_of(1);
   CaseTracker alone(one, /*starting=*/false);
   alone.begin({.which = 0});
-  EXPECT_EQ(alone.add_line("no event", now_), Heard::kNothing);
+  EXPECT_EQ(alone.add_line("no event", now_), Received::kNothing);
   const AttemptPlan two = plan_of(2);
   CaseTracker early(two, /*starting=*/false);
-  EXPECT_EQ(early.add_line("no event", now_), Heard::kNothing);
+  EXPECT_EQ(early.add_line("no event", now_), Received::kNothing);
   EXPECT_EQ(early.why_unreliable(), "");
 }
 
@@ -89,15 +89,15 @@ TEST_F(CaseTrackerTest, CaseReportsOnceBeforeProcessEnds) {
   const AttemptPlan plan = plan_of(2);
   CaseTracker cases(plan, /*starting=*/false);
   cases.begin({.which = 0});
-  EXPECT_EQ(cases.add_line(line(plan, 0, "start"), now_), Heard::kNothing);
-  EXPECT_EQ(cases.add_line(line(plan, 0, "end"), now_), Heard::kReported);
+  EXPECT_EQ(cases.add_line(line(plan, 0, "start"), now_), Received::kNothing);
+  EXPECT_EQ(cases.add_line(line(plan, 0, "end"), now_), Received::kReported);
   EXPECT_TRUE(cases.open()->reported);
   cases.close(Outcome::kFail);
   EXPECT_TRUE(cases.another_was_bad());
   cases.listen_to(1);
   cases.begin({.which = 1});
   cases.process_is_ending();
-  EXPECT_EQ(cases.add_line(line(plan, 1, "end"), now_), Heard::kNothing);
+  EXPECT_EQ(cases.add_line(line(plan, 1, "end"), now_), Received::kNothing);
   EXPECT_FALSE(cases.open()->reported);
 }
 
@@ -116,8 +116,8 @@ TEST_F(CaseTrackerTest, SingleCaseStartEventEndsStartup) {
   CaseTracker cases(plan, /*starting=*/true);
   cases.begin({.which = 0});
   EXPECT_EQ(cases.begun_by(line(plan, 0, "start")), std::nullopt);
-  EXPECT_EQ(cases.add_line(line(plan, 0, "start"), now_), Heard::kStarted);
-  EXPECT_EQ(cases.add_line(line(plan, 0, "start"), now_), Heard::kNothing);
+  EXPECT_EQ(cases.add_line(line(plan, 0, "start"), now_), Received::kStarted);
+  EXPECT_EQ(cases.add_line(line(plan, 0, "start"), now_), Received::kNothing);
   EXPECT_FALSE(cases.is_starting());
   EXPECT_TRUE(cases.begun().empty());
 }

@@ -114,7 +114,7 @@ std::vector<DeviceError> Diagnoser::device_errors(KernelLog::Position since, con
     for (const auto& [rule, line] :
          kernel_errors(rules(), window.lines, device.pci, is_nvidia ? "nvidia" : "intel")) {
       const auto process = process_of(line);
-      const bool by_machine = rule->problem == Blame::kMachine;
+      const bool by_machine = rule->problem == FailureOwner::kMachine;
       if (!by_machine && process && is_of_somebody_else(*process)) continue;
       errors.push_back({.device = device.id,
                         .rule = rule->id,
@@ -178,8 +178,8 @@ void Diagnoser::judge(KernelLog::Position since, const Devices& devices, Attempt
   if (event.verdict.outcome == Outcome::kDeviceLost && event.verdict.reason.empty())
     event.verdict.reason = {Reason::kDevice, device_in(diagnosis.line, devices)};
   const auto& missing = diagnosis.gaps;
-  if (!told_ && std::find(missing.begin(), missing.end(), log_.problem()) != missing.end()) {
-    told_ = true;
+  if (!reported_ && std::find(missing.begin(), missing.end(), log_.problem()) != missing.end()) {
+    reported_ = true;
     sink.on(Warning{WarningCode::kKernelLog, log_.problem()});
   }
   event.diagnosis = std::move(diagnosis);

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/devices/care/device_care.h"
+#include "harness/devices/admission/device_checks.h"
 #include "harness/journal/events.h"
 #include "harness/process/evidence/kernel_log.h"
 
@@ -76,7 +76,7 @@ class Diagnoser {
   std::map<std::string, Searched> searched_;             // by id of the device
   OnDeviceError listener_;                               // may be empty
   std::uint64_t machine_oom_kills_ = count_oom_kills();  // of which a SIGKILL has been explained
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 }  // namespace proctor

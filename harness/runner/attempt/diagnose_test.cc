@@ -32,18 +32,18 @@ class DiagnoseTest : public testing::Test {
     if (!line.empty()) add(line);
     AttemptEnded event;
     event.verdict = std::move(verdict);
-    diagnoser.judge(mark, diagnoser.devices_in({kDevices}), event, told_);
+    diagnoser.judge(mark, diagnoser.devices_in({kDevices}), event, reported_);
     return event;
   }
 
-  struct Told : EventSink {
+  struct Reported : EventSink {
     void on(const Event& event) override { events.push_back(event); }
     std::vector<Event> events;
   };
 
   const TempDir directory_;
   const std::string path_ = directory_ / "kernel.log";
-  Told told_;
+  Reported reported_;
 };
 
 TEST_F(DiagnoseTest, ReadsDevicesFromCaseEnvironment) {
@@ -69,7 +69,7 @@ TEST_F(DiagnoseTest, FailureOnLostDeviceIsDeviceLost) {
   EXPECT_EQ(event.verdict, (Verdict{Outcome::kDeviceLost, {Reason::kDevice, "xpu:0000:03:00.0"}}));
   ASSERT_TRUE(event.diagnosis);
   EXPECT_EQ(event.diagnosis->rule, "xid:79");
-  EXPECT_EQ(event.diagnosis->problem, Blame::kMachine);
+  EXPECT_EQ(event.diagnosis->problem, FailureOwner::kMachine);
 }
 
 TEST_F(DiagnoseTest, IgnoresEarlierAndForeignDeviceErrors) {
@@ -157,7 +157,7 @@ TEST_F(DiagnoseTest, ExpectedErrorIsNoSymptom) {
                      .device = ""}};
   event.output.stdout_tail =
       "an empty mask: cudaErrorNoDevice\n  expected: cudaErrorNoDevice\n       got: 1\n";
-  diagnoser.judge(diagnoser.position(), {}, event, told_);
+  diagnoser.judge(diagnoser.position(), {}, event, reported_);
   EXPECT_EQ(event.diagnosis->rule, "outcome:fail");
 }
 
@@ -166,10 +166,10 @@ TEST_F(DiagnoseTest, SigkillIsMachineProblemOnlyAfterOom) {
   Diagnoser diagnoser{KernelLog(path_)};
   AttemptEnded event;
   event.verdict = {Outcome::kCrash, {Reason::kSignal, 9}};
-  diagnoser.judge(diagnoser.position(), {}, event, told_);
+  diagnoser.judge(diagnoser.position(), {}, event, reported_);
   EXPECT_EQ(event.diagnosis->rule, "outcome:killed");
-  EXPECT_EQ(event.diagnosis->problem, Blame::kCode);
-  diagnoser.judge(diagnoser.position(), {}, event, told_, /*oom_kills=*/1);
+  EXPECT_EQ(event.diagnosis->problem, FailureOwner::kCode);
+  diagnoser.judge(diagnoser.position(), {}, event, reported_, /*oom_kills=*/1);
   EXPECT_EQ(event.diagnosis->rule, "signal:oom_host");
   EXPECT_EQ(to_string(event.verdict), "crash(oom_host)");
 }
@@ -179,10 +179,10 @@ TEST_F(DiagnoseTest, ReportsUnreadableLogOnce) {
   for (int i = 0; i < 2; ++i) {
     AttemptEnded event;
     event.verdict = {Outcome::kFail, ""};
-    diagnoser.judge(diagnoser.position(), {}, event, told_);
+    diagnoser.judge(diagnoser.position(), {}, event, reported_);
     EXPECT_THAT(event.diagnosis->gaps, ElementsAre(HasSubstr("cannot be read")));
   }
-  EXPECT_EQ(told_.events.size(), 1U) << "a run says it once";
+  EXPECT_EQ(reported_.events.size(), 1U) << "a run says it once";
 }
 
 // The kernel names this very process, and then one that is not below it.

@@ -33,26 +33,26 @@ std::optional<CrashedProcessEnd> crash_of(const AttemptSetup& setup, const Proce
   return crash && leaves_a_core(crash->signal) ? crash : std::nullopt;
 }
 
-EvidenceLook::~EvidenceLook() {
+EvidenceSnapshot::~EvidenceSnapshot() {
   alive_.end();
   stop();
 }
 
-void EvidenceLook::stop() {
+void EvidenceSnapshot::stop() {
   if (process_) process_->stop(SIGKILL, Milliseconds(0));
 }
 
-std::uint64_t EvidenceLook::allow_core_in(const std::string& directory) {
+std::uint64_t EvidenceSnapshot::allow_core_in(const std::string& directory) {
   return setup_.debugger.empty() ? cores_.allow_in(directory) : 0;
 }
 
-void EvidenceLook::name_file(const AttemptCase& blamed) {
+void EvidenceSnapshot::name_file(const AttemptCase& blamed) {
   found_.file = files_.evidence_of(blamed);
   files_.make_way_to(found_.file);
 }
 
-void EvidenceLook::at_limit(const AttemptCase& blamed, Clock::time_point began, GatherRequest request,
-                            OnDone done) {
+void EvidenceSnapshot::at_limit(const AttemptCase& blamed, Clock::time_point began, GatherRequest request,
+                                OnDone done) {
   name_file(blamed);
   request.program = setup_.own_program;
   request.file = files_.path_of(found_.file);
@@ -65,7 +65,7 @@ void EvidenceLook::at_limit(const AttemptCase& blamed, Clock::time_point began, 
                              }));
 }
 
-void EvidenceLook::take(Gathered gathered, Clock::time_point began) {
+void EvidenceSnapshot::take(Gathered gathered, Clock::time_point began) {
   found_.lines = std::move(gathered.digest.lines);
   if (!found_.frame) found_.frame = std::move(gathered.digest.frame);
   found_.duration_ms = std::chrono::duration_cast<Milliseconds>(Clock::now() - began).count();
@@ -74,8 +74,9 @@ void EvidenceLook::take(Gathered gathered, Clock::time_point began) {
   process_.reset();
 }
 
-void EvidenceLook::after_crash(const AttemptCase& blamed, const AttemptPlan& plan, const AttemptFiles& files,
-                               const ProcessEnd& end, const CrashedProcessEnd& crash, OnDone done) {
+void EvidenceSnapshot::after_crash(const AttemptCase& blamed, const AttemptPlan& plan,
+                                   const AttemptFiles& files, const ProcessEnd& end,
+                                   const CrashedProcessEnd& crash, OnDone done) {
   crashed_ = true;
   found_.frame = frame_of_fatal_error(end.output.stderr_tail);
   const bool same_pids = plan.suite->host_pids || !has_pid_namespace(containment_.layer());

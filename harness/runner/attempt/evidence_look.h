@@ -29,17 +29,17 @@ class Containment;
 std::optional<CrashedProcessEnd> crash_of(const AttemptSetup& setup, const ProcessEnd& end,
                                           const RankReports* ranks);
 
-class EvidenceLook {
+class EvidenceSnapshot {
  public:
   // Called once, unless the look is destroyed before. `problem`: why there may be less than usual, or "".
   using OnDone = std::function<void(const std::string& problem)>;
 
-  EvidenceLook(boost::asio::io_context& io, Containment& containment, const AttemptSetup& setup,
-               const RunFiles& files, CoreFiles& cores)
+  EvidenceSnapshot(boost::asio::io_context& io, Containment& containment, const AttemptSetup& setup,
+                   const RunFiles& files, CoreFiles& cores)
       : io_(io), containment_(containment), setup_(setup), files_(files), cores_(cores) {}
-  ~EvidenceLook();
-  EvidenceLook(const EvidenceLook&) = delete;
-  EvidenceLook& operator=(const EvidenceLook&) = delete;
+  ~EvidenceSnapshot();
+  EvidenceSnapshot(const EvidenceSnapshot&) = delete;
+  EvidenceSnapshot& operator=(const EvidenceSnapshot&) = delete;
 
   // Between a limit and its first signal. `request` says what is particular to the case, which is `blamed`. The look
   // `began` before that was found out.

@@ -41,7 +41,7 @@ void RankReports::add_line(std::string_view line) {
   const auto rank = event.is_object() ? optional_of<std::size_t>(event, "rank") : std::nullopt;
   if (rank && *rank < ranks_.size() && text_at(event, "event") == "rank_end")
     return end(ranks_[*rank], event);
-  if (stray_line_.empty()) stray_line_ = line.substr(0, 200);
+  if (leaked_line_.empty()) leaked_line_ = line.substr(0, 200);
 }
 
 void RankReports::end(Rank& rank, const json& event) {
@@ -108,8 +108,8 @@ Verdict RankReports::judge_together(const AttemptEvidence& supervisor) const {
     const Rank* rank = first_bad();
     return rank ? judge_rank(*rank) : Verdict{Outcome::kCrash, {Reason::kSignal, *supervisor.exit_signal}};
   }
-  const bool all_told = order_.size() == ranks_.size();
-  if (!all_told || supervisor.exit_code != 0 || !stray_line_.empty())
+  const bool all_reported = order_.size() == ranks_.size();
+  if (!all_reported || supervisor.exit_code != 0 || !leaked_line_.empty())
     return {Outcome::kError, Reason::kRankLost};
   if (const Rank* rank = answering()) return judge_rank(*rank);
   std::vector<ReasonText> skips;
@@ -144,7 +144,7 @@ void RankReports::interrupt() {
   for (Rank& rank : ranks_) rank.interrupted = rank.interrupted || !rank.ended;
 }
 
-std::optional<RankReports::Words> RankReports::words_of_answer() const {
+std::optional<RankReports::Words> RankReports::describe_answer() const {
   const Rank* rank = first_bad();
   return rank == nullptr ? std::nullopt : std::optional(rank->words);
 }

@@ -56,7 +56,7 @@ class RankReports {
     std::string out;
     std::string err;
   };
-  std::optional<Words> words_of_answer() const;
+  std::optional<Words> describe_answer() const;
 
  private:
   struct Rank {
@@ -84,7 +84,7 @@ class RankReports {
   const int skip_code_;  // Suite::skip_code
   std::vector<Rank> ranks_;
   std::vector<std::size_t> order_;  // the order in which they ended
-  std::string stray_line_;          // the first line that belongs to no rank
+  std::string leaked_line_;         // the first line that belongs to no rank
 };
 
 }  // namespace proctor

@@ -143,9 +143,9 @@ TEST(RankVerdict, SkipNeedsSameReasonInAllRanks) {
 
 TEST(RankVerdict, MissingRankIsError) {
   EXPECT_EQ(Ranks(2).passes(0).verdict(), "error(rank_lost)");
-  Ranks stray(1);
-  stray.passes(0).reports.add_line("noise");
-  EXPECT_EQ(stray.verdict(), "error(rank_lost)");
+  Ranks leaked(1);
+  leaked.passes(0).reports.add_line("noise");
+  EXPECT_EQ(leaked.verdict(), "error(rank_lost)");
 }
 
 // What a rank says is its own, whatever it looks like, and breaks the protocol where it is no event of its case.
@@ -197,13 +197,13 @@ TEST(RankVerdict, BadEndBeforeLimitGivesVerdict) {
 
 TEST(RankVerdict, ReturnsOutputOfFirstBadRank) {
   Ranks ranks(2);
-  EXPECT_FALSE(ranks.reports.words_of_answer());
+  EXPECT_FALSE(ranks.reports.describe_answer());
   ranks.reports.add_line(
       R"({"rank":1,"v":1,"event":"rank_end","exit":3,"signal":null,"out":"one","err":"two"})");
   ranks.passes(0);
-  ASSERT_TRUE(ranks.reports.words_of_answer());
-  EXPECT_EQ(ranks.reports.words_of_answer()->out, "one");
-  EXPECT_EQ(ranks.reports.words_of_answer()->err, "two");
+  ASSERT_TRUE(ranks.reports.describe_answer());
+  EXPECT_EQ(ranks.reports.describe_answer()->out, "one");
+  EXPECT_EQ(ranks.reports.describe_answer()->err, "two");
 }
 
 TEST(RankVerdict, TimeoutListsUnfinishedRanks) {

@@ -41,7 +41,7 @@ void describe_ranks(const RankReports& reports, const RunFiles& run_files, const
   }
   const bool by_limit =
       end != nullptr && (end->cause == EndCause::kTimeout || end->cause == EndCause::kStall);
-  const auto words = reports.words_of_answer();
+  const auto words = reports.describe_answer();
   Failure failure;
   if (words || (end != nullptr && end->cause == EndCause::kExited)) failure.message = reports.who_answers();
   if (by_limit) failure.message += (failure.message.empty() ? "" : "; ") + reports.who_is_left();

@@ -43,7 +43,7 @@ Readiness::Readiness(ReadyPolicy policy, Clock::time_point started)
     : policy_(std::move(policy)), started_(started), out_(kMaxLine), err_(kMaxLine) {}
 
 Readiness::~Readiness() {
-  if (told_) ::unlink(policy_.file.c_str());
+  if (reported_) ::unlink(policy_.file.c_str());
 }
 
 bool Readiness::scan(Stream stream, std::string_view bytes, Clock::time_point now) {
@@ -71,12 +71,12 @@ std::optional<Measure> Readiness::measure() const {
   return Measure{.name = "ready", .value = took.count(), .unit = "ms", .n = 1, .spread = 0};
 }
 
-Result<void> Readiness::tell(const std::vector<std::string>& devices) {
+Result<void> Readiness::report(const std::vector<std::string>& devices) {
   if (policy_.file.empty() || !ready_at_) return {};
   const nlohmann::json record = {{"pid", ::getpid()}, {"line", clean_text(line_)}, {"devices", devices}};
   const std::string text = record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
   if (auto written = replace_file(policy_.file, text); !written) return written;
-  told_ = true;
+  reported_ = true;
   return {};
 }
 

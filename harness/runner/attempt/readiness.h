@@ -57,7 +57,7 @@ class Readiness {
 
   // Creates the file, complete or not at all. It holds one line of JSON: the pid of this process, the line
   // that matched, and `devices`. It is removed at the end.
-  Result<void> tell(const std::vector<std::string>& devices);
+  Result<void> report(const std::vector<std::string>& devices);
 
  private:
   LineSplitter& lines_of(Stream stream) { return stream == Stream::kOut ? out_ : err_; }
@@ -69,7 +69,7 @@ class Readiness {
   LineSplitter err_;
   std::optional<Clock::time_point> ready_at_;
   std::string line_;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 }  // namespace proctor

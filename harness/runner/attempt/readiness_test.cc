@@ -93,10 +93,10 @@ TEST(Readiness, FileExistsFromReadyToEnd) {
   const std::string file = directory / "ready.json";
   {
     Readiness readiness(policy("up", file), kStart);
-    EXPECT_TRUE(readiness.tell({"a"}));
+    EXPECT_TRUE(readiness.report({"a"}));
     EXPECT_FALSE(std::filesystem::exists(file)) << "told before it was ready";
     readiness.scan(Stream::kOut, "it is \"up\" \xff\n", kStart);
-    ASSERT_TRUE(readiness.tell({"xpu:0", "xpu:1"}));
+    ASSERT_TRUE(readiness.report({"xpu:0", "xpu:1"}));
     std::ifstream stream(file);
     std::string line;
     ASSERT_TRUE(std::getline(stream, line));
@@ -113,9 +113,9 @@ TEST(Readiness, FileExistsFromReadyToEnd) {
 TEST(Readiness, ReportsUnwritableFile) {
   Readiness readiness(policy("up", "/no/such/directory/ready.json"), kStart);
   readiness.scan(Stream::kOut, "up\n", kStart);
-  const auto told = readiness.tell({});
-  ASSERT_FALSE(told);
-  EXPECT_THAT(told.error().what, HasSubstr("/no/such/directory/ready.json"));
+  const auto reported = readiness.report({});
+  ASSERT_FALSE(reported);
+  EXPECT_THAT(reported.error().what, HasSubstr("/no/such/directory/ready.json"));
 }
 
 }  // namespace

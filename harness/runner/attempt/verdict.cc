@@ -41,10 +41,10 @@ Verdict judge_readiness(const AttemptEvidence& evidence, Verdict verdict) {
 
 // A server ends because somebody ends it.
 Verdict judge_stopped(const AttemptEvidence& evidence) {
-  const bool as_told = evidence.exit_signal == evidence.told_to_end || evidence.exit_code == 0;
-  if (evidence.told_to_end != 0 && as_told) return {Outcome::kPass, {}};
+  const bool as_reported = evidence.exit_signal == evidence.reported_to_end || evidence.exit_code == 0;
+  if (evidence.reported_to_end != 0 && as_reported) return {Outcome::kPass, {}};
   const bool killed = evidence.exit_signal == SIGKILL;  // the grace was over
-  if (evidence.told_to_end != 0 && evidence.exit_signal && !killed) return judge_exit(evidence);
+  if (evidence.reported_to_end != 0 && evidence.exit_signal && !killed) return judge_exit(evidence);
   return {Outcome::kNotrun, evidence.stop_reason};
 }
 

@@ -63,7 +63,7 @@ struct AttemptEvidence {
   bool starved = false;                       // at its limit: the machine had not let it run
   bool not_ready = false;                     // exec: no line had said that it was ready
   bool forbidden_leak = false;                // it left processes behind, and its policy forbids that
-  int told_to_end = 0;                        // exec: the signal that was sent to a server that was ready
+  int reported_to_end = 0;                    // exec: the signal that was sent to a server that was ready
 };
 
 Verdict judge(const AttemptEvidence& evidence);

@@ -83,7 +83,7 @@ TEST(Verdict, StarvedTimeoutIsMachineProblem) {
   AttemptEvidence evidence{.kind = &pytest_kind(), .cause = EndCause::kTimeout, .starved = true};
   EXPECT_EQ(to_string(judge(evidence)), "timeout(starved)");
   EXPECT_TRUE(is_machine_outcome(judge(evidence)));
-  EXPECT_EQ(blame_of(judge(evidence)), Blame::kMachine);
+  EXPECT_EQ(failure_owner(judge(evidence)), FailureOwner::kMachine);
   evidence.not_ready = true;
   EXPECT_EQ(to_string(judge(evidence)), "timeout(starved)");
   evidence.cause = EndCause::kStall;
@@ -160,7 +160,7 @@ TEST(Verdict, JudgesCommandByExitCode) {
 // `exec --ready-regex`: somebody ends it, as servers are ended.
 TEST(Verdict, JudgesServerStoppedBySignal) {
   const struct {
-    int told;
+    int reported;
     std::optional<int> code, signal;
     const char* verdict;
   } rows[] = {
@@ -177,9 +177,9 @@ TEST(Verdict, JudgesServerStoppedBySignal) {
     AttemptEvidence evidence{.kind = &command_kind(), .cause = EndCause::kStopped};
     evidence.exit_code = row.code;
     evidence.exit_signal = row.signal;
-    evidence.told_to_end = row.told;
+    evidence.reported_to_end = row.reported;
     EXPECT_EQ(to_string(judge(evidence)), row.verdict)
-        << row.told << ' ' << row.code.value_or(-1) << ' ' << row.signal.value_or(-1);
+        << row.reported << ' ' << row.code.value_or(-1) << ' ' << row.signal.value_or(-1);
   }
 }
 

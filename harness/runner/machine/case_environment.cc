@@ -204,7 +204,7 @@ std::vector<NarrowingVariable> narrowing_variables(const Suite& suite, const Env
     found.push_back({.suite = suite.name,
                      .backend = std::string(to_string(suite.backend)),
                      .name = name,
-                     .value = looks_secret(name) ? std::string(kHiddenValue) : value,
+                     .value = is_secret_name(name) ? std::string(kHiddenValue) : value,
                      .by = by_caller ? "caller" : "suite",
                      .covered_by = of_suite != suite.env.end() ? std::string(kCoveredByPlan) : ""});
   }

@@ -217,10 +217,10 @@ TEST(CaseEnvironments, PassMemoryCapToFrameworks) {
   EXPECT_THAT(capped->variables, Contains("XLA_PYTHON_CLIENT_MEM_FRACTION=0.333333333"));
   // JAX refuses both names together.
   EXPECT_THAT(capped->variables, Each(Not(StartsWith("XLA_CLIENT_MEM_FRACTION="))));
-  const auto told = std::ranges::find(capped->visibility, "PROCTOR_MEM_CAP", &EnvironmentVariable::name);
-  ASSERT_NE(told, capped->visibility.end());
-  EXPECT_EQ(told->value, "1073741824");
-  EXPECT_EQ(told->by, "proctor");
+  const auto reported = std::ranges::find(capped->visibility, "PROCTOR_MEM_CAP", &EnvironmentVariable::name);
+  ASSERT_NE(reported, capped->visibility.end());
+  EXPECT_EQ(reported->value, "1073741824");
+  EXPECT_EQ(reported->by, "proctor");
 }
 
 TEST(CaseEnvironments, SmallMemoryCapIsNotZero) {
@@ -257,7 +257,7 @@ Suite pytest_suite() {
 }
 
 // "NAME=VALUE by covered_by"
-std::vector<std::string> told(const Suite& suite, const Environment& caller, const Environment& child) {
+std::vector<std::string> reported(const Suite& suite, const Environment& caller, const Environment& child) {
   std::vector<std::string> all;
   for (const auto& one : narrowing_variables(suite, caller, to_list(child), "/share/pytest"))
     all.push_back(one.name + "=" + one.value + " " + one.by + " " + one.covered_by);
@@ -266,24 +266,25 @@ std::vector<std::string> told(const Suite& suite, const Environment& caller, con
 
 TEST(SuiteNarrowing, ReportsVariablesOfProcesses) {
   const Environment caller = {{"PATH", "/bin"}, {"PYTEST_ADDOPTS", "--trace"}, {"PYTHONOPTIMIZE", "1"}};
-  EXPECT_THAT(told(pytest_suite(), caller, caller),
+  EXPECT_THAT(reported(pytest_suite(), caller, caller),
               ElementsAre("PYTEST_ADDOPTS=--trace caller ", "PYTHONOPTIMIZE=1 caller "));
-  EXPECT_THAT(told(pytest_suite(), caller, {{"PATH", "/bin"}}), IsEmpty()) << "it was taken away";
+  EXPECT_THAT(reported(pytest_suite(), caller, {{"PATH", "/bin"}}), IsEmpty()) << "it was taken away";
 }
 
 TEST(SuiteNarrowing, SuiteVariablesBelongToPlan) {
   Suite suite = pytest_suite();
   suite.env = {{"PYTHONOPTIMIZE", "2"}, {"MODE", "fast"}};
-  EXPECT_THAT(told(suite, {{"PYTHONOPTIMIZE", "1"}}, suite.env), ElementsAre("PYTHONOPTIMIZE=2 suite plan"));
+  EXPECT_THAT(reported(suite, {{"PYTHONOPTIMIZE", "1"}}, suite.env),
+              ElementsAre("PYTHONOPTIMIZE=2 suite plan"));
 }
 
 TEST(SuiteNarrowing, IgnoresVariablesOfProctorAndSimulation) {
   Suite suite = pytest_suite();
   suite.env = {{"PYTHONPATH", "/share/pytest"}};
-  EXPECT_THAT(told(suite, {}, {{"PYTHONPATH", "/share/pytest"}, {"LD_LIBRARY_PATH", "/sim"}}), IsEmpty());
+  EXPECT_THAT(reported(suite, {}, {{"PYTHONPATH", "/share/pytest"}, {"LD_LIBRARY_PATH", "/sim"}}), IsEmpty());
   suite.env = {{"PYTHONPATH", "/share/pytest:/own"}};
-  EXPECT_THAT(told(suite, {{"PYTHONPATH", "/own"}, {"LD_LIBRARY_PATH", "/lib"}},
-                   {{"PYTHONPATH", "/share/pytest:/own"}, {"LD_LIBRARY_PATH", "/sim:/lib"}}),
+  EXPECT_THAT(reported(suite, {{"PYTHONPATH", "/own"}, {"LD_LIBRARY_PATH", "/lib"}},
+                       {{"PYTHONPATH", "/share/pytest:/own"}, {"LD_LIBRARY_PATH", "/sim:/lib"}}),
               ElementsAre("LD_LIBRARY_PATH=/lib caller ", "PYTHONPATH=/own caller plan"));
 }
 
@@ -291,7 +292,7 @@ TEST(SuiteNarrowing, IgnoresValuesWithoutEffect) {
   Suite suite = pytest_suite();
   suite.kind = &gtest_kind();
   suite.env = {{"GTEST_FAIL_FAST", "0"}, {"GTEST_SHUFFLE", "1"}};
-  EXPECT_THAT(told(suite, {}, suite.env), ElementsAre("GTEST_SHUFFLE=1 suite plan"));
+  EXPECT_THAT(reported(suite, {}, suite.env), ElementsAre("GTEST_SHUFFLE=1 suite plan"));
 }
 
 TEST(SuiteNarrowing, DescribesVariableWithSuites) {

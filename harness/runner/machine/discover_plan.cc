@@ -197,7 +197,7 @@ Result<std::vector<std::string>> Listing::lease(const Suite& suite, DevicePool& 
   const auto until = Clock::now() + options_.lease_wait;
   auto there = pool.width(backend);
   if (there == 0) return std::vector<std::string>();
-  for (bool told = false;;) {
+  for (bool reported = false;;) {
     const int count = std::min(std::max(1, suite.devices), there.value_or(suite.devices));
     if (auto ids = pool.lease(backend, count, "listing of " + suite.name)) return *std::move(ids);
     if (suite.devices_by == DevicesBy::kAuto) return std::vector<std::string>();
@@ -211,7 +211,7 @@ Result<std::vector<std::string>> Listing::lease(const Suite& suite, DevicePool& 
     if (who.empty()) who = "their holders are unknown";
     if (Clock::now() >= until || !pool.leases())
       return machine_error(what + "waited " + format_duration(options_.lease_wait) + " for them: " + who);
-    if (!std::exchange(told, true) && options_.on_wait) options_.on_wait(who);
+    if (!std::exchange(reported, true) && options_.on_wait) options_.on_wait(who);
     await_change(*pool.leases(), until);
   }
 }

@@ -395,7 +395,7 @@ std::vector<Backend> backends_of(const Plan& plan) {
   return backends;
 }
 
-void blame_failing_drivers(const Plan& plan, FoundDevices& devices) {
+void attribute_to_drivers(const Plan& plan, FoundDevices& devices) {
   for (const auto& [backend, text] : devices.failing) {
     const auto needs_it = [&](const Case& test) {
       return test.devices > 0 && key_of(plan.suites[test.suite].backend) == backend;

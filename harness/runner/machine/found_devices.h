@@ -68,7 +68,7 @@ std::vector<Backend> backends_of(const Plan& plan);
 
 // A driver that is here and fails is a failure of the machine, and no lack of devices (exit 75): its warning gets the code
 // for that. Not where the plan can use devices of another vendor: a driver without a card may be left over.
-void blame_failing_drivers(const Plan& plan, FoundDevices& devices);
+void attribute_to_drivers(const Plan& plan, FoundDevices& devices);
 
 // Of each vendor whose driver does not say here what it is, or was not asked, that and why.
 std::vector<StackFact> unsaid_drivers(const FoundDevices& devices);

@@ -35,7 +35,7 @@ bool has_mark(const std::string& path) {
   return found && found->contains(kMark);
 }
 
-DriverFacts look_at_driver(const std::string& file) {
+DriverFacts examine_driver(const std::string& file) {
   DriverFacts facts{.file = file, .build_id = {}, .gaps = {}};
   if (file.empty()) {
     facts.gaps.emplace_back("driver_file: the probe had loaded no driver's library that is known");
@@ -98,7 +98,7 @@ std::vector<HardwareEvidence> gather_hardware_evidence(const FoundDevices& devic
     const PlannedDevice& device = entry.device;
     const auto file = devices.driver_files.find(device.backend);
     const auto [driver, is_new] = drivers.try_emplace(device.backend);
-    if (is_new) driver->second = look_at_driver(file == devices.driver_files.end() ? "" : file->second);
+    if (is_new) driver->second = examine_driver(file == devices.driver_files.end() ? "" : file->second);
     HardwareEvidence evidence{.id = device.id,
                               .when = std::string(when),
                               .pci = device.pci,

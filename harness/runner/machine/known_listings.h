@@ -14,7 +14,7 @@
 namespace proctor {
 
 // The file of the suites of a configuration file. "": there is none.
-inline std::string listings_beside(const std::string& config_file) {
+inline std::string sibling_listings(const std::string& config_file) {
   return config_file.empty() ? "" : config_file + ".listings";
 }
 

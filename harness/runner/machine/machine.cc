@@ -105,7 +105,7 @@ Result<Containment*> Machine::containment() {
   return containment_.get();
 }
 
-Result<FoundDevices> Machine::look(const std::vector<Backend>& backends) {
+Result<FoundDevices> Machine::sample(const std::vector<Backend>& backends) {
   const auto containment = this->containment();
   if (!containment) return containment.error();
   FoundDevices all;
@@ -125,7 +125,7 @@ Result<FoundDevices> Machine::look(const std::vector<Backend>& backends) {
 }
 
 Result<FoundDevices> Machine::devices(const std::vector<Backend>& backends) {
-  const auto all = look(backends);
+  const auto all = sample(backends);
   if (!all) return all.error();
   FoundDevices wanted;
   for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
@@ -148,14 +148,14 @@ Result<void> Machine::check_allocation(const FoundDevices& wanted) {
   if (!slurm_masks_both_vendors(caller_)) return check_slurm_allocation(wanted, caller_);
   std::vector<Backend> backends = likely_backends();
   for (const PoolDevice& entry : wanted.pool) backends.push_back(*parse_backend(entry.device.backend));
-  const auto all = look(backends);
+  const auto all = sample(backends);
   return all ? check_slurm_allocation(*all, caller_) : all.error();
 }
 
 Result<std::map<Backend, int>> Machine::chosen() {
   std::map<Backend, int> count;
   if (options_.devices.empty()) return count;
-  const auto all = look({});
+  const auto all = sample({});
   if (!all) return all.error();
   const auto ids = all->choose(options_.devices);
   if (!ids) return ids.error();

@@ -105,7 +105,7 @@ class Machine {
   Result<ProbeStart> start_of_probe(const FoundDevices& devices, const WatchedDevices& watched,
                                     const std::string& faults);
   // The devices of `backends` and, where --devices may name others, of all that can be looked at.
-  Result<FoundDevices> look(const std::vector<Backend>& backends);
+  Result<FoundDevices> sample(const std::vector<Backend>& backends);
   // That they are within those of the Slurm job.
   Result<void> check_allocation(const FoundDevices& wanted);
 

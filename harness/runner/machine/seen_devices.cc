@@ -112,7 +112,7 @@ class Looks {
 SeenDevices see_devices(const Plan& plan, const FoundDevices& devices, CaseEnvironments& environments,
                         Containment& containment) {
   SeenDevices seen;
-  Looks looks(devices, containment);
+  Looks samples(devices, containment);
   for (std::size_t i = 0; i < plan.suites.size(); ++i) {
     const Suite& suite = plan.suites[i];
     if (suite.kind->ours() || suite.backend == Backend::kNone) continue;
@@ -125,7 +125,7 @@ SeenDevices see_devices(const Plan& plan, const FoundDevices& devices, CaseEnvir
     for (const LeasedDevice& device : leased) ids.push_back(device.id);
     const auto environment = environments.of(suite, ids);
     if (!environment) continue;  // its cases say so
-    looks.at(suite, leased, *environment, seen);
+    samples.at(suite, leased, *environment, seen);
   }
   return seen;
 }

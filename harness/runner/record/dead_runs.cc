@@ -114,7 +114,7 @@ bool end_process(const ProcessHandle& process, std::vector<std::string>& swept) 
   const auto killed = process.signal(SIGKILL);
   KillWait wait(kKillWait);
   bool ended = false;
-  while (!(ended = process.wait_until_gone(kKillPoll)) && !wait.is_over({process.pid()})) {
+  while (!(ended = process.wait_until_ended(kKillPoll)) && !wait.is_over({process.pid()})) {
   }
   swept.push_back((ended ? "killed process " : "failed to kill process ") + shown +
                   (killed ? "" : ": " + killed.error().what));
@@ -131,18 +131,18 @@ bool sweep_left(const RunRecord& record, std::vector<LeftProcess>& surviving,
                     " alone: these pids are of another boot, PID namespace or time namespace");
     return record.boot_id != boot_id();  // else who has these pids may still sweep them
   }
-  bool gone = true;
+  bool has_ended = true;
   for (const LeftProcess& process : record.left) {
     if (std::ranges::find(surviving, process) != surviving.end()) {
-      gone = false;
+      has_ended = false;
       continue;
     }
     const auto held = ProcessHandle::open(process.pid, process.start_time);
     if (!held || end_process(*held, swept)) continue;
-    gone = false;
+    has_ended = false;
     surviving.push_back(process);
   }
-  return gone;
+  return has_ended;
 }
 
 void sweep_scratch(const std::string& scratch, std::vector<std::string>& swept) {

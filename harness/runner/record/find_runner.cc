@@ -140,7 +140,7 @@ Leftovers processes_of(ProcReader& reader, const RunRecord& record) {
     if (!held) continue;
     const bool ours = is_marked(reader, pid, run_id) || is_in_cgroup(read_of(pid, "cgroup"), run_id) ||
                       is_named(pid, record) || is_guard_of(read_of(reader, pid, "cmdline"), run_id);
-    if (ours && !held->gone()) {
+    if (ours && !held->has_ended()) {
       left.found.push_back(*std::move(held));
     } else if (!ours && start_time_of(pid) >= record.start_time && is_silent(reader, pid)) {
       left.silent.push_back(pid);
@@ -179,12 +179,12 @@ bool stop_runner(const ProcessHandle& runner, Milliseconds limit, std::vector<st
                {SIGTERM, "a second SIGTERM", std::min(limit / 4, Milliseconds(5'000))},
                {SIGKILL, "SIGKILL", std::min(limit / 4, Milliseconds(5'000))}};
   for (const auto& step : steps) {
-    if (runner.gone()) return true;
+    if (runner.has_ended()) return true;
     if (const auto sent = runner.signal(step.signal); !sent) {
       said.push_back(fmt::format("failed to send {} to the runner: {}", step.name, sent.error().what));
       return false;
     }
-    if (runner.wait_until_gone(step.wait)) {
+    if (runner.wait_until_ended(step.wait)) {
       said.push_back(fmt::format("stopped the runner, pid {}, with {}", runner.pid(), step.name));
       return true;
     }
@@ -195,7 +195,7 @@ bool stop_runner(const ProcessHandle& runner, Milliseconds limit, std::vector<st
 
 bool kill_leftovers(const RunRecord& record, Milliseconds limit, std::vector<std::string>& said) {
   ProcReader reader;
-  std::set<int> told;
+  std::set<int> reported;
   KillWait wait(limit);
   for (;;) {
     const auto left = processes_of(reader, record);
@@ -203,7 +203,7 @@ bool kill_leftovers(const RunRecord& record, Milliseconds limit, std::vector<std
     for (const ProcessHandle& process : left.found) {
       const std::string command = command_of(reader, process.pid());
       const bool killed = process.signal(SIGKILL).ok();
-      if (!told.insert(process.pid()).second) continue;
+      if (!reported.insert(process.pid()).second) continue;
       said.push_back(
           fmt::format("{} process {} ({})", killed ? "killed" : "failed to kill", process.pid(), command));
     }

@@ -48,10 +48,10 @@ std::optional<ProcessHandle> ProcessHandle::open(int pid, std::uint64_t start_ti
   return ProcessHandle(pid, start_time, std::move(pidfd));
 }
 
-bool ProcessHandle::wait_until_gone(Milliseconds limit) const {
+bool ProcessHandle::wait_until_ended(Milliseconds limit) const {
   const auto give_up = Clock::now() + limit;
   for (;;) {
-    if (gone()) return true;
+    if (has_ended()) return true;
     const auto left = std::chrono::duration_cast<Milliseconds>(give_up - Clock::now());
     if (left <= Milliseconds(0)) return false;
     if (pidfd_) {
@@ -64,7 +64,7 @@ bool ProcessHandle::wait_until_gone(Milliseconds limit) const {
 }
 
 Result<void> ProcessHandle::signal(int number) const {
-  if (gone()) return {};
+  if (has_ended()) return {};
   const long sent =
       pidfd_ ? ::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0) : ::kill(pid_, number);
   if (sent == 0 || errno == ESRCH) return {};
@@ -97,7 +97,7 @@ LockIdentity lock_for_life(const UniqueFd& file) {
 }
 
 // A shared lock, and for a moment: two that look at once do not disturb each other.
-RunnerLook look_at_lock(const UniqueFd& file, const std::vector<LockIdentity>& locked) {
+RunnerStatus examine_lock(const UniqueFd& file, const std::vector<LockIdentity>& locked) {
   if (::flock(file.get(), LOCK_SH | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return {.state = RunnerState::kAlive};
     return {.why = "the file system of its record has no locks"};
@@ -106,7 +106,7 @@ RunnerLook look_at_lock(const UniqueFd& file, const std::vector<LockIdentity>& l
   if (locked.empty()) return {.why = "its runner has no lock on its record"};
   if (!is_locked_one(identify(file), locked))
     return {.why = "its record is not the file that its runner locked"};
-  return {.state = RunnerState::kGone};
+  return {.state = RunnerState::kEnded};
 }
 
 }  // namespace proctor

@@ -23,9 +23,9 @@ class ProcessHandle {
   static std::optional<ProcessHandle> open(int pid, std::uint64_t start_time);
 
   int pid() const { return pid_; }
-  bool gone() const { return start_time_of(pid_) != start_time_; }
+  bool has_ended() const { return start_time_of(pid_) != start_time_; }
   // Also true if it is a zombie that nobody reaps.
-  bool wait_until_gone(Milliseconds limit) const;
+  bool wait_until_ended(Milliseconds limit) const;
   // It is no error if the process has ended.
   Result<void> signal(int number) const;
 
@@ -60,14 +60,14 @@ struct LockIdentity {
 // Locks a new file. The result names no file if its file system has no locks, or may show them to one machine only.
 LockIdentity lock_for_life(const UniqueFd& file);
 
-enum class RunnerState { kAlive, kGone, kUnknown };
+enum class RunnerState { kAlive, kEnded, kUnknown };
 
-struct RunnerLook {
+struct RunnerStatus {
   RunnerState state = RunnerState::kUnknown;
   std::string why{};  // only if unknown: a clause
 };
 
 // `locked`: the files that the runner has locked, by its record.
-RunnerLook look_at_lock(const UniqueFd& file, const std::vector<LockIdentity>& locked);
+RunnerStatus examine_lock(const UniqueFd& file, const std::vector<LockIdentity>& locked);
 
 }  // namespace proctor

@@ -48,11 +48,11 @@ TEST(ProcessHandle, OpensOnlyMatchingPidAndStartTime) {
   const auto held = ProcessHandle::open(child, start);
   ASSERT_TRUE(held);
   EXPECT_EQ(held->pid(), child);
-  EXPECT_FALSE(held->gone());
-  EXPECT_FALSE(held->wait_until_gone(Milliseconds(1)));
+  EXPECT_FALSE(held->has_ended());
+  EXPECT_FALSE(held->wait_until_ended(Milliseconds(1)));
   EXPECT_TRUE(held->signal(SIGKILL).ok());
-  EXPECT_TRUE(held->wait_until_gone(Milliseconds(60'000)));  // a zombie by now
-  EXPECT_TRUE(held->gone());
+  EXPECT_TRUE(held->wait_until_ended(Milliseconds(60'000)));  // a zombie by now
+  EXPECT_TRUE(held->has_ended());
   EXPECT_EQ(WTERMSIG(reap(child)), SIGKILL);
   EXPECT_TRUE(held->signal(SIGKILL).ok()) << "it has ended, which is what was wanted";
   EXPECT_FALSE(ProcessHandle::open(child, start));
@@ -81,10 +81,10 @@ TEST(ProcessHandle, ProcessLivesWhileAnyThreadRuns) {
   while (read_stat(child)->state != 'Z') std::this_thread::yield();
   const auto held = ProcessHandle::open(child, start_time_of(child));
   ASSERT_TRUE(held);
-  EXPECT_FALSE(held->gone());
-  EXPECT_FALSE(held->wait_until_gone(Milliseconds(1)));
+  EXPECT_FALSE(held->has_ended());
+  EXPECT_FALSE(held->wait_until_ended(Milliseconds(1)));
   EXPECT_TRUE(held->signal(SIGKILL).ok());
-  EXPECT_TRUE(held->wait_until_gone(Milliseconds(60'000)));
+  EXPECT_TRUE(held->wait_until_ended(Milliseconds(60'000)));
   EXPECT_EQ(WTERMSIG(reap(child)), SIGKILL);
 }
 

@@ -24,7 +24,7 @@ bool is_same(const struct stat& one, const struct stat& other) {
          is_same(one.st_mtim, other.st_mtim) && is_same(one.st_ctim, other.st_ctim);
 }
 
-void tell_change(EventSink& sink, const std::string& path) {
+void report_change(EventSink& sink, const std::string& path) {
   sink.on(ProgramRead{path, "", kChanged});
   sink.on(Warning{
       WarningCode::kProgramChanged,
@@ -60,9 +60,9 @@ bool ProgramDigests::is_as_planned(const Program& program) {
 void ProgramDigests::end(EventSink& sink, const std::string& reason) {
   Program program = std::move(left_.front());
   left_.pop_front();
-  if (reason == kChanged) return tell_change(sink, program.path);
+  if (reason == kChanged) return report_change(sink, program.path);
   sink.on(ProgramRead{program.path, reason.empty() ? program.digest.hex() : "", reason});
-  if (reason.empty()) told_.push_back(std::move(program));
+  if (reason.empty()) reported_.push_back(std::move(program));
 }
 
 void ProgramDigests::read_piece(EventSink& sink) {
@@ -99,10 +99,10 @@ void ProgramDigests::finish(EventSink& sink, Milliseconds time, const std::funct
   while (!left_.empty())
     end(sink, stopped ? "the run was stopped before it was read"
                       : fmt::format("reading it took longer than {} ms after the last case", time.count()));
-  for (const Program& program : told_) {
-    if (!is_as_planned(program)) tell_change(sink, program.path);
+  for (const Program& program : reported_) {
+    if (!is_as_planned(program)) report_change(sink, program.path);
   }
-  told_.clear();
+  reported_.clear();
   piece_ = {};
 }
 

@@ -57,7 +57,7 @@ class ProgramDigests {
   void end(EventSink& sink, const std::string& reason);
 
   std::deque<Program> left_;
-  std::vector<Program> told_;  // with their digests
+  std::vector<Program> reported_;  // with their digests
   std::vector<char> piece_;
 };
 

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-class Heard : public EventSink {
+class Received : public EventSink {
  public:
   void on(const Event& event) override {
     if (const auto* read = std::get_if<ProgramRead>(&event)) {
@@ -58,7 +58,7 @@ class ProgramDigestsTest : public testing::Test {
   }
 
   TempDir directory_;
-  Heard heard_;
+  Received received_;
   const std::function<bool()> nobody_ = [] { return false; };  // wants it to stop
 };
 
@@ -67,11 +67,11 @@ TEST_F(ProgramDigestsTest, ReadsSharedProgramOnce) {
   const std::string large = write("large", text);
   const std::string empty = write("empty", "");
   ProgramDigests digests(suites({large, empty, large, ""}));
-  digests.finish(heard_, Milliseconds(60'000), nobody_);
-  ASSERT_EQ(heard_.programs.size(), 2u);
-  EXPECT_EQ(heard_.programs.at(large).sha256, sha256_hex(text));
-  EXPECT_EQ(heard_.programs.at(empty).sha256, sha256_hex(""));
-  digests.read_piece(heard_);  // nothing is left
+  digests.finish(received_, Milliseconds(60'000), nobody_);
+  ASSERT_EQ(received_.programs.size(), 2u);
+  EXPECT_EQ(received_.programs.at(large).sha256, sha256_hex(text));
+  EXPECT_EQ(received_.programs.at(empty).sha256, sha256_hex(""));
+  digests.read_piece(received_);  // nothing is left
 }
 
 // The start of a run and a tick of it read nothing and one piece, however large the program is.
@@ -79,26 +79,26 @@ TEST_F(ProgramDigestsTest, ReadsOnePiecePerCall) {
   const std::string large = write("large", std::string(2 * ProgramDigests::kPieceBytes + 1, 'x'));
   ProgramDigests digests(suites({large}));
   for (int piece = 0; piece < 3; ++piece) {
-    digests.read_piece(heard_);
-    EXPECT_TRUE(heard_.programs.empty()) << piece;
+    digests.read_piece(received_);
+    EXPECT_TRUE(received_.programs.empty()) << piece;
   }
-  digests.read_piece(heard_);  // finds the end
-  EXPECT_EQ(heard_.programs.size(), 1u);
+  digests.read_piece(received_);  // finds the end
+  EXPECT_EQ(received_.programs.size(), 1u);
 }
 
 TEST_F(ProgramDigestsTest, ChangedProgramHasWarningAndNoDigest) {
   const std::string changed = write("changed", std::string(2 * ProgramDigests::kPieceBytes, 'x'));
   const std::string replaced = write("replaced", "old");
   ProgramDigests digests(suites({changed, replaced}));
-  digests.read_piece(heard_);
+  digests.read_piece(received_);
   std::ofstream(changed, std::ios::app) << "more";
   fs::rename(write("new", "new"), replaced);
-  digests.finish(heard_, Milliseconds(60'000), nobody_);
+  digests.finish(received_, Milliseconds(60'000), nobody_);
   for (const std::string& program : {changed, replaced}) {
-    EXPECT_EQ(heard_.programs.at(program).sha256, "");
-    EXPECT_THAT(heard_.programs.at(program).reason, HasSubstr("changed during the run"));
+    EXPECT_EQ(received_.programs.at(program).sha256, "");
+    EXPECT_THAT(received_.programs.at(program).reason, HasSubstr("changed during the run"));
   }
-  EXPECT_THAT(heard_.warnings,
+  EXPECT_THAT(received_.warnings,
               testing::ElementsAre(WarningCode::kProgramChanged, WarningCode::kProgramChanged));
 }
 
@@ -114,16 +114,16 @@ TEST_F(ProgramDigestsTest, RestoredContentsDoNotHideChange) {
   };
   wait_for_another_ctime();
   rewrite(before, "exit 1");
-  for (int piece = 0; piece < 4; ++piece) digests.read_piece(heard_);
-  EXPECT_EQ(heard_.programs.at(after).sha256, sha256_hex("exit 1"));
+  for (int piece = 0; piece < 4; ++piece) digests.read_piece(received_);
+  EXPECT_EQ(received_.programs.at(after).sha256, sha256_hex("exit 1"));
   rewrite(after, "exit 0");
   rewrite(after, "exit 1");
-  digests.finish(heard_, Milliseconds(60'000), nobody_);
+  digests.finish(received_, Milliseconds(60'000), nobody_);
   for (const std::string& program : {before, after}) {
-    EXPECT_EQ(heard_.programs.at(program).sha256, "") << program;
-    EXPECT_THAT(heard_.programs.at(program).reason, HasSubstr("changed during the run"));
+    EXPECT_EQ(received_.programs.at(program).sha256, "") << program;
+    EXPECT_THAT(received_.programs.at(program).reason, HasSubstr("changed during the run"));
   }
-  EXPECT_THAT(heard_.warnings,
+  EXPECT_THAT(received_.warnings,
               testing::ElementsAre(WarningCode::kProgramChanged, WarningCode::kProgramChanged));
 }
 
@@ -138,21 +138,21 @@ TEST_F(ProgramDigestsTest, TemporaryLinkChangeIsDetected) {
     fs::create_symlink(target, program + ".new");
     fs::rename(program + ".new", program);
   }
-  digests.finish(heard_, Milliseconds(60'000), nobody_);
-  EXPECT_EQ(heard_.programs.at(program).sha256, "");
+  digests.finish(received_, Milliseconds(60'000), nobody_);
+  EXPECT_EQ(received_.programs.at(program).sha256, "");
 }
 
 TEST_F(ProgramDigestsTest, ReportsReasonForMissingDigest) {
-  const std::string gone = (directory_.path() / "gone").string();
+  const std::string has_ended = (directory_.path() / "gone").string();
   const std::string large = write("large", std::string(ProgramDigests::kPieceBytes, 'x'));
-  ProgramDigests digests(suites({gone, directory_.path().string(), large}));
-  digests.read_piece(heard_);
-  digests.read_piece(heard_);
-  digests.finish(heard_, Milliseconds(0), nobody_);
-  EXPECT_THAT(heard_.programs.at(gone).reason, HasSubstr("no such file"));
-  EXPECT_THAT(heard_.programs.at(directory_.path().string()).reason, HasSubstr("no such file"));
-  EXPECT_THAT(heard_.programs.at(large).reason, HasSubstr("longer than 0 ms"));
-  EXPECT_TRUE(heard_.warnings.empty());
+  ProgramDigests digests(suites({has_ended, directory_.path().string(), large}));
+  digests.read_piece(received_);
+  digests.read_piece(received_);
+  digests.finish(received_, Milliseconds(0), nobody_);
+  EXPECT_THAT(received_.programs.at(has_ended).reason, HasSubstr("no such file"));
+  EXPECT_THAT(received_.programs.at(directory_.path().string()).reason, HasSubstr("no such file"));
+  EXPECT_THAT(received_.programs.at(large).reason, HasSubstr("longer than 0 ms"));
+  EXPECT_TRUE(received_.warnings.empty());
 }
 
 // A sparse script of 30 GB that ends at once: its run ends at once, too, and its neighbour has a digest.
@@ -161,22 +161,22 @@ TEST_F(ProgramDigestsTest, SkipsLargeProgramAtRunEnd) {
   fs::resize_file(huge, std::uint64_t{30} << 30);
   const std::string small = write("small", "exit 0");
   ProgramDigests digests(suites({huge, small}));
-  digests.read_piece(heard_);
-  digests.finish(heard_, Milliseconds(60'000), nobody_);
-  EXPECT_EQ(heard_.programs.at(huge).sha256, "");
-  EXPECT_THAT(heard_.programs.at(huge).reason, HasSubstr("more than 1024 MiB of it"));
-  EXPECT_EQ(heard_.programs.at(small).sha256, sha256_hex("exit 0"));
-  EXPECT_TRUE(heard_.warnings.empty());
+  digests.read_piece(received_);
+  digests.finish(received_, Milliseconds(60'000), nobody_);
+  EXPECT_EQ(received_.programs.at(huge).sha256, "");
+  EXPECT_THAT(received_.programs.at(huge).reason, HasSubstr("more than 1024 MiB of it"));
+  EXPECT_EQ(received_.programs.at(small).sha256, sha256_hex("exit 0"));
+  EXPECT_TRUE(received_.warnings.empty());
 }
 
 TEST_F(ProgramDigestsTest, StopEndsDigestReading) {
   const std::string large = write("large", std::string(2 * ProgramDigests::kPieceBytes, 'x'));
   ProgramDigests digests(suites({large}));
   int asked = 0;
-  digests.finish(heard_, Milliseconds(60'000), [&asked] { return ++asked > 1; });
+  digests.finish(received_, Milliseconds(60'000), [&asked] { return ++asked > 1; });
   EXPECT_EQ(asked, 2);
-  EXPECT_EQ(heard_.programs.at(large).sha256, "");
-  EXPECT_THAT(heard_.programs.at(large).reason, HasSubstr("the run was stopped"));
+  EXPECT_EQ(received_.programs.at(large).sha256, "");
+  EXPECT_THAT(received_.programs.at(large).reason, HasSubstr("the run was stopped"));
 }
 
 }  // namespace

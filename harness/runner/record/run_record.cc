@@ -66,7 +66,7 @@ bool is_private_directory(const std::string& path) {
 std::string usual_base() { return "/tmp/proctor-" + std::to_string(::geteuid()); }
 
 // Anybody can make a directory of the usual name first. Then ours has a name that nobody can know before.
-std::vector<std::string> bases_beside_the_usual() {
+std::vector<std::string> further_bases() {
   const std::string beginning = usual_base() + ".";
   std::vector<std::string> bases;
   std::error_code ignored;
@@ -85,7 +85,7 @@ Result<std::string> made_base(const std::string& path) {
 
 Result<std::string> base_in_tmp() {
   if (auto made = made_base(usual_base()); made) return made;
-  if (auto others = bases_beside_the_usual(); !others.empty()) return others.front();
+  if (auto others = further_bases(); !others.empty()) return others.front();
   std::string path = usual_base() + ".XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) return Error::system("create " + path, errno);
   return path;
@@ -266,7 +266,7 @@ Result<PrivateRecord> read_private_record(const std::string& path) {
   if (!file) return file.error();
   auto record = parse_run_record(read_text("/proc/self/fd/" + std::to_string(file->get())));
   if (!record) return record.error();
-  RunnerLook runner = look_at_lock(*file, record->locked);
+  RunnerStatus runner = examine_lock(*file, record->locked);
   return PrivateRecord{.record = *std::move(record), .runner = std::move(runner)};
 }
 
@@ -282,7 +282,7 @@ void remove_run_record(const RunRecord& record) {
 
 std::vector<std::string> run_record_directories() {
   std::vector<std::string> bases = {"/run/user/" + std::to_string(::geteuid()) + "/proctor", usual_base()};
-  for (std::string& base : bases_beside_the_usual()) bases.push_back(std::move(base));
+  for (std::string& base : further_bases()) bases.push_back(std::move(base));
   if (const char* runtime = std::getenv("XDG_RUNTIME_DIR"); runtime && *runtime == '/')
     bases.insert(bases.begin(), std::string(runtime) + "/proctor");
   std::vector<std::string> found;
@@ -396,33 +396,34 @@ bool is_of_another_machine(const RunRecord& record) {
 
 namespace {
 
-RunnerLook look_at_locks(const RunRecord& record) {
+RunnerStatus examine_locks(const RunRecord& record) {
   std::vector<std::string> paths{record.run_dir + "/" + kRecordFile};
   for (const auto& directory : run_record_directories()) paths.push_back(private_path(directory, record));
-  RunnerLook look{.why = "its record cannot be read"};
+  RunnerStatus status{.why = "its record cannot be read"};
   for (const auto& path : paths) {
     auto copy = read_private_record(path);
     if (!copy || to_json(copy->record) != to_json(record)) continue;
     if (copy->runner.state == RunnerState::kAlive) return std::move(copy->runner);
-    if (look.state != RunnerState::kGone) look = std::move(copy->runner);
+    if (status.state != RunnerState::kEnded) status = std::move(copy->runner);
   }
-  return look;
+  return status;
 }
 
-bool process_is_gone(const RunRecord& record) {
+bool process_has_ended(const RunRecord& record) {
   return has_our_pids(record) && !ProcessHandle::open(record.pid, record.start_time);
 }
 
 }  // namespace
 
 // A killed runner may leave a child between fork and exec. Until its exec, the child holds the lock of the runner.
-RunnerLook look_at_runner(const RunRecord& record) {
+RunnerStatus examine_runner(const RunRecord& record) {
   constexpr Milliseconds kUntilExec{2'000};
   constexpr Milliseconds kPoll{5};
   const auto end = Clock::now() + kUntilExec;
   for (;;) {
-    RunnerLook look = look_at_locks(record);
-    if (look.state != RunnerState::kAlive || !process_is_gone(record) || Clock::now() >= end) return look;
+    RunnerStatus status = examine_locks(record);
+    if (status.state != RunnerState::kAlive || !process_has_ended(record) || Clock::now() >= end)
+      return status;
     std::this_thread::sleep_for(kPoll);
   }
 }

@@ -91,7 +91,7 @@ std::vector<RecordOwner> others_with_run_records();
 // A private copy, which a test of the same user may have replaced by anything.
 struct PrivateRecord {
   RunRecord record;
-  RunnerLook runner;
+  RunnerStatus runner;
 };
 Result<PrivateRecord> read_private_record(const std::string& path);
 
@@ -125,6 +125,6 @@ class RunRecordFiles {
 
 // By the locks of both copies. One lock that is held is enough for "alive", and one proof is enough for "gone". If the lock
 // is held and the process is gone, the lock is read again for at most two seconds.
-RunnerLook look_at_runner(const RunRecord& record);
+RunnerStatus examine_runner(const RunRecord& record);
 
 }  // namespace proctor

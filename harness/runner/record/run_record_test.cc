@@ -278,9 +278,9 @@ TEST_F(RunRecordTest, OtherIdsDoNotMakeRunDead) {
   ASSERT_TRUE(files.ok());
   const auto record = read_run_record(run_dir_);
   ASSERT_TRUE(record.ok() && *record);
-  EXPECT_EQ(look_at_runner(**record).state, RunnerState::kAlive);
+  EXPECT_EQ(examine_runner(**record).state, RunnerState::kAlive);
   fs::remove(private_path());
-  EXPECT_EQ(look_at_runner(**record).state, RunnerState::kAlive) << "by the copy in the run directory";
+  EXPECT_EQ(examine_runner(**record).state, RunnerState::kAlive) << "by the copy in the run directory";
   EXPECT_THAT(sweep_dead_runs(), IsEmpty());
   EXPECT_TRUE(fs::exists(scratch_));
 }
@@ -291,7 +291,7 @@ TEST_F(RunRecordTest, MatchingIdsDoNotMakeRunAlive) {
   record.pid = ::getpid();
   record.start_time = start_time_of(::getpid());
   write_and_die(record);
-  EXPECT_EQ(read_private_record(private_path())->runner.state, RunnerState::kGone);
+  EXPECT_EQ(read_private_record(private_path())->runner.state, RunnerState::kEnded);
   EXPECT_THAT(sweep_dead_runs(), ElementsAre(HasSubstr(scratch_)));
   EXPECT_FALSE(fs::exists(private_path()));
 }
@@ -303,7 +303,7 @@ TEST_F(RunRecordTest, UpdatedRecordStaysLockedUntilEnd) {
     ASSERT_TRUE(files.ok() && files->keep({::getppid()}).ok());
     EXPECT_EQ(read_private_record(private_path())->runner.state, RunnerState::kAlive);
   }
-  EXPECT_EQ(read_private_record(private_path())->runner.state, RunnerState::kGone);
+  EXPECT_EQ(read_private_record(private_path())->runner.state, RunnerState::kEnded);
 }
 
 TEST_F(RunRecordTest, RunnerIsGoneAfterForkedChildUnlocks) {
@@ -317,7 +317,7 @@ TEST_F(RunRecordTest, RunnerIsGoneAfterForkedChildUnlocks) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     lock.reset();
   });
-  EXPECT_EQ(look_at_runner(record).state, RunnerState::kGone);
+  EXPECT_EQ(examine_runner(record).state, RunnerState::kEnded);
 }
 
 // On a file system without locks, or copied together with its directory.
@@ -334,7 +334,7 @@ TEST_F(RunRecordTest, KeepsAndReportsUnprovenDeadRun) {
   fs::rename(private_path() + ".copy", private_path());
   fs::remove(run_dir_ + "/run.json");
   left_alone("its record is not the file that its runner locked");
-  EXPECT_EQ(look_at_runner(locked->record).state, RunnerState::kUnknown);
+  EXPECT_EQ(examine_runner(locked->record).state, RunnerState::kUnknown);
   auto unlocked = locked->record;
   unlocked.locked.clear();
   std::ofstream(private_path()) << to_json(unlocked);

@@ -16,7 +16,7 @@ std::optional<KnownVerdict> CaseEnds::known_failure(std::size_t index,
 }
 
 void CaseEnds::announce(const CaseGroup::Finished& finished) {
-  if (const auto all = whole(finished)) tell(*all);
+  if (const auto all = whole(finished)) report_value(*all);
 }
 
 // What a part that ran says counts for more than that the device of another one was taken out. A part that was cut short
@@ -26,7 +26,7 @@ std::optional<CaseGroup::Finished> CaseEnds::whole(const CaseGroup::Finished& pa
   if (entry == parts_.end()) return part;
   auto& [left, so_far] = entry->second;
   const auto weight = [](const Verdict& verdict) {
-    if (is_device_gone(verdict)) return 0;
+    if (is_device_lost(verdict)) return 0;
     if (verdict.outcome == Outcome::kNotrun) return 2;
     return is_bad(verdict.outcome) ? 3 : 1;
   };
@@ -43,7 +43,7 @@ std::optional<CaseGroup::Finished> CaseEnds::whole(const CaseGroup::Finished& pa
   return --left == 0 ? so_far : std::nullopt;
 }
 
-void CaseEnds::tell(const CaseGroup::Finished& finished) {
+void CaseEnds::report_value(const CaseGroup::Finished& finished) {
   CaseEnded ended{.case_id = setup_.test(finished.index).id,
                   .verdict = finished.verdict,
                   .marks = finished.marks,
@@ -82,11 +82,11 @@ void GroupVerdicts::attempt_ended(std::size_t which, const AttemptEnded& ended, 
                             .expected = expected,
                             .attempt = ended.attempt,
                             .repeat = ended.repeat,
-                            .blames_device = poisons_process(ended),
+                            .is_caused_by_device = poisons_process(ended),
                             .last = ended.termination.unkillable};
-  const bool looks =
+  const bool samples =
       is_suspicious(ended.verdict) && !devices_.empty() && !stage_.is_stopping() && !devices_.are_lost();
-  if (looks || provisional) {
+  if (samples || provisional) {
     unsettled_.push_back(unsettled);
   } else {
     take(unsettled);
@@ -101,7 +101,7 @@ void GroupVerdicts::take(const Unsettled& ended, const std::string& note) {
       group_.attempt_ended(ended.which, ended.verdict, ended.marks, ended.expected, last, devices_.ids());
   if (!finished) return;
   if (!note.empty()) finished->note = note;
-  tell_suspect(*finished);
+  report_suspect(*finished);
   if (last_ == ended.which) {
     held_ = std::move(finished);
   } else {
@@ -109,11 +109,11 @@ void GroupVerdicts::take(const Unsettled& ended, const std::string& note) {
   }
 }
 
-std::optional<std::size_t> GroupVerdicts::loser(const DeviceVisits::Left& left) const {
-  if (left.lost.empty() || !left.sick.empty() || !devices_.are_lost()) return std::nullopt;
+std::optional<std::size_t> GroupVerdicts::loser(const DeviceAdmission::Left& left) const {
+  if (left.lost.empty() || !left.unhealthy.empty() || !devices_.are_lost()) return std::nullopt;
   if (!group_.is_shared()) return last_;
   for (const Unsettled& ended : unsettled_) {
-    if (ended.verdict.outcome == Outcome::kDeviceLost || ended.blames_device) return ended.which;
+    if (ended.verdict.outcome == Outcome::kDeviceLost || ended.is_caused_by_device) return ended.which;
   }
   const auto last = std::ranges::find(unsettled_, last_, &Unsettled::which);
   const bool died =
@@ -121,7 +121,7 @@ std::optional<std::size_t> GroupVerdicts::loser(const DeviceVisits::Left& left) 
   return died ? last_ : std::nullopt;
 }
 
-void GroupVerdicts::settle(const DeviceVisits::Left& left, const Unproven& unproven) {
+void GroupVerdicts::settle(const DeviceAdmission::Left& left, const Unproven& unproven) {
   const std::optional<std::size_t> loser = this->loser(left);
   for (Unsettled& ended : std::exchange(unsettled_, {})) {
     std::string note;
@@ -135,7 +135,7 @@ void GroupVerdicts::settle(const DeviceVisits::Left& left, const Unproven& unpro
       ended.verdict = {Outcome::kDeviceLost, {Reason::kDevice, left.lost}};
       ended.last = true;
       note = "its device is lost, so its result is not a verdict on the code";
-    } else if (is_suspicious(ended.verdict) && !(left.sick.empty() && left.lost.empty()) &&
+    } else if (is_suspicious(ended.verdict) && !(left.unhealthy.empty() && left.lost.empty()) &&
                is_invalid(ended, left, note)) {
       continue;
     }
@@ -143,13 +143,13 @@ void GroupVerdicts::settle(const DeviceVisits::Left& left, const Unproven& unpro
   }
 }
 
-bool GroupVerdicts::is_invalid(const Unsettled& ended, const DeviceVisits::Left& left, std::string& note) {
-  const std::string& device = left.sick.empty() ? left.lost : left.sick;
+bool GroupVerdicts::is_invalid(const Unsettled& ended, const DeviceAdmission::Left& left, std::string& note) {
+  const std::string& device = left.unhealthy.empty() ? left.lost : left.unhealthy;
   ends_.note(AttemptSuspected{.case_id = setup_.test(group_.case_of(ended.which)).id,
                               .attempt = ended.attempt,
                               .repeat = ended.repeat,
                               .device = device,
-                              .evidence = left.sick.empty() ? "lost" : left.words});
+                              .evidence = left.unhealthy.empty() ? "lost" : left.words});
   if (setup_.starts_once) return false;  // it starts its command once
   if (!group_.has_suspect(ended.which)) {
     group_.invalidate(ended.which, CaseGroup::Invalid::kDeviceUnhealthy);
@@ -160,7 +160,7 @@ bool GroupVerdicts::is_invalid(const Unsettled& ended, const DeviceVisits::Left&
   return false;
 }
 
-void GroupVerdicts::tell_suspect(const CaseGroup::Finished& finished) const {
+void GroupVerdicts::report_suspect(const CaseGroup::Finished& finished) const {
   if (!has_mark(finished.marks, Mark::kDeviceSuspect) || is_bad(finished.verdict.outcome)) return;
   ends_.note(Warning{WarningCode::kDeviceSuspect,
                      fmt::format("{} failed on {} and passed on {}", setup_.test(finished.index).id,

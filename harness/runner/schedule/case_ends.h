@@ -40,7 +40,7 @@ class CaseEnds {
   };
 
   std::optional<CaseGroup::Finished> whole(const CaseGroup::Finished& part);
-  void tell(const CaseGroup::Finished& finished);
+  void report_value(const CaseGroup::Finished& finished);
 
   const RunSetup& setup_;
   EventSink& sink_;
@@ -69,7 +69,7 @@ class GroupVerdicts {
                      bool provisional = false);
   // Call this when its devices have been examined. These attempts are repeated, and cost no retry: bad ones on a sick
   // device; bad ones in a shared process that lost a device, except the one that lost it; the `unproven` ones.
-  void settle(const DeviceVisits::Left& left, const Unproven& unproven = {});
+  void settle(const DeviceAdmission::Left& left, const Unproven& unproven = {});
   // Call this after settle(): says the final word that waited.
   void process_ended();
 
@@ -84,16 +84,16 @@ class GroupVerdicts {
     bool expected;
     int attempt;
     int repeat;
-    bool blames_device;  // its failure is an error of its device
-    bool last;           // the case must not start again
+    bool is_caused_by_device;  // its failure is an error of its device
+    bool last;                 // the case must not start again
   };
 
   // The attempt that lost the device; none: not known.
-  std::optional<std::size_t> loser(const DeviceVisits::Left& left) const;
+  std::optional<std::size_t> loser(const DeviceAdmission::Left& left) const;
   // Makes the attempt invalid if it is. If it counts, `note` may get the reason.
-  bool is_invalid(const Unsettled& ended, const DeviceVisits::Left& left, std::string& note);
+  bool is_invalid(const Unsettled& ended, const DeviceAdmission::Left& left, std::string& note);
   void take(const Unsettled& ended, const std::string& note = {});
-  void tell_suspect(const CaseGroup::Finished& finished) const;
+  void report_suspect(const CaseGroup::Finished& finished) const;
 
   const RunSetup& setup_;
   const RunStage& stage_;

@@ -7,21 +7,22 @@
 
 namespace proctor {
 
-void GroupDevices::enter(const std::string& case_id, bool doubt, DeviceVisits::OnEntry done) {
-  visits_.enter(ids_, case_id, doubt, std::move(done));
+void GroupDevices::enter(const std::string& case_id, bool suspicion, DeviceAdmission::OnEntry done) {
+  admission_.enter(ids_, case_id, suspicion, std::move(done));
 }
 
-void GroupDevices::leave(const std::string& case_id, bool doubt, DeviceVisits::OnLeft done) {
-  visits_.leave(ids_, case_id, doubt, [this, done = std::move(done)](const DeviceVisits::Left& left) {
-    lost_ = lost_ || left.any_sick;
-    done(left);
-  });
+void GroupDevices::leave(const std::string& case_id, bool suspicion, DeviceAdmission::OnLeft done) {
+  admission_.leave(ids_, case_id, suspicion,
+                   [this, done = std::move(done)](const DeviceAdmission::Left& left) {
+                     lost_ = lost_ || left.any_unhealthy;
+                     done(left);
+                   });
 }
 
 void GroupDevices::drain_unkillable(const std::string& case_id) {
   lost_ = true;
   for (const auto& device : ids_)
-    visits_.drain(device, "unkillable", "a process of " + case_id + " does not die", case_id);
+    admission_.drain(device, "unkillable", "a process of " + case_id + " does not die", case_id);
 }
 
 bool GroupDevices::lose(const std::string& device) {

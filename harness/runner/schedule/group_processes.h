@@ -9,7 +9,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/result.h"
-#include "harness/devices/care/device_visits.h"
+#include "harness/devices/admission/device_admission.h"
 #include "harness/devices/leases/device_pool.h"
 #include "harness/plan/plan.h"
 #include "harness/runner/attempt/attempts.h"
@@ -22,8 +22,8 @@ namespace proctor {
 // The devices that a running group holds, from their lease until it gives them back. It may hold none.
 class GroupDevices {
  public:
-  GroupDevices(DevicePool& pool, DeviceVisits& visits, std::vector<std::string> ids)
-      : pool_(pool), visits_(visits), ids_(std::move(ids)) {}
+  GroupDevices(DevicePool& pool, DeviceAdmission& admissions, std::vector<std::string> ids)
+      : pool_(pool), admission_(admissions), ids_(std::move(ids)) {}
 
   const std::vector<std::string>& ids() const { return ids_; }
   bool empty() const { return ids_.empty(); }
@@ -32,13 +32,13 @@ class GroupDevices {
   // The descriptors of their leases.
   std::vector<int> descriptors() const { return pool_.descriptors(ids_); }
   // Returns whether the pool can ever have other devices for the case.
-  bool have_others(const Suite& suite, const Case& test, const DeviceWish& wish) const {
-    return pool_.can_ever_lease(std::string(to_string(suite.backend)), test.devices, wish);
+  bool have_others(const Suite& suite, const Case& test, const LeaseRequest& lease_request) const {
+    return pool_.can_ever_lease(std::string(to_string(suite.backend)), test.devices, lease_request);
   }
 
-  // These call DeviceVisits. A sick device makes all of them lost.
-  void enter(const std::string& case_id, bool doubt, DeviceVisits::OnEntry done);
-  void leave(const std::string& case_id, bool doubt, DeviceVisits::OnLeft done);
+  // These call DeviceAdmission. A sick device makes all of them lost.
+  void enter(const std::string& case_id, bool suspicion, DeviceAdmission::OnEntry done);
+  void leave(const std::string& case_id, bool suspicion, DeviceAdmission::OnLeft done);
 
   // A process of the case does not die: no run gets them any more.
   void drain_unkillable(const std::string& case_id);
@@ -52,7 +52,7 @@ class GroupDevices {
 
  private:
   DevicePool& pool_;
-  DeviceVisits& visits_;
+  DeviceAdmission& admission_;
   std::vector<std::string> ids_;
   bool lost_ = false;
 };
@@ -61,10 +61,10 @@ class GroupDevices {
 struct GroupProcess {
   std::unique_ptr<RunningAttempt> attempt{};  // null: it has ended
   Clock::time_point began{};
-  bool verifies = false;  // it runs a case alone whose pass it verifies
-  bool doubt = false;     // about its devices, by the way in which an attempt ended
-  bool poisoned = false;  // by an error of its devices
-  bool leaked = false;    // it left processes behind, which is forbidden
+  bool verifies = false;   // it runs a case alone whose pass it verifies
+  bool suspicion = false;  // about its devices, by the way in which an attempt ended
+  bool poisoned = false;   // by an error of its devices
+  bool leaked = false;     // it left processes behind, which is forbidden
 };
 
 // Starts the processes of groups: chooses their cases and makes their environment. It limits the time for verified passes,

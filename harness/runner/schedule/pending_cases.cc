@@ -238,10 +238,10 @@ std::vector<PendingCases::Candidate> PendingCases::candidates(const Room& room) 
 }
 
 // What the group avoids it gets all the same, when nothing else is left.
-DeviceWish PendingCases::wish_of(const CaseGroup& group, const Demand& demand) const {
-  DeviceWish wish{.only = demand.only, .none_of = group.avoids()};
-  if (!pool_.can_ever_lease(demand.backend, demand.devices, wish)) wish.none_of.clear();
-  return wish;
+LeaseRequest PendingCases::lease_request_of(const CaseGroup& group, const Demand& demand) const {
+  LeaseRequest lease_request{.only = demand.only, .none_of = group.avoids()};
+  if (!pool_.can_ever_lease(demand.backend, demand.devices, lease_request)) lease_request.none_of.clear();
+  return lease_request;
 }
 
 std::optional<std::vector<std::string>> PendingCases::devices_for(const Candidate& candidate, Found& found) {
@@ -251,23 +251,23 @@ std::optional<std::vector<std::string>> PendingCases::devices_for(const Candidat
   if (const auto least = found.refused.find(demand.backend);
       least != found.refused.end() && demand.devices >= least->second)
     return std::nullopt;
-  DeviceWish wish = wish_of(*candidate.group, demand);
-  const bool any_will_do = wish.only.empty() && wish.none_of.empty();
-  const bool may_ever_fit = pool_.can_ever_lease(demand.backend, demand.devices, wish);
-  wish.none_of.insert(found.reserved.begin(), found.reserved.end());
+  LeaseRequest lease_request = lease_request_of(*candidate.group, demand);
+  const bool any_will_do = lease_request.only.empty() && lease_request.none_of.empty();
+  const bool may_ever_fit = pool_.can_ever_lease(demand.backend, demand.devices, lease_request);
+  lease_request.none_of.insert(found.reserved.begin(), found.reserved.end());
   const bool is_ours_to_free =
-      demand.takes == Takes::kDevices && pool_.idle(demand.backend, wish) < demand.devices;
+      demand.takes == Takes::kDevices && pool_.idle(demand.backend, lease_request) < demand.devices;
   if (!is_ours_to_free) {
     if (auto leased = pool_.lease(demand.backend, demand.devices,
-                                  setup_.plan->cases[candidate.group->first()].id, wish))
+                                  setup_.plan->cases[candidate.group->first()].id, lease_request))
       return leased;
     for (const auto& holder : pool_.held_elsewhere()) holders_.insert(holder);
   }
   if (candidate.overdue && is_ours_to_free && may_ever_fit) {
-    if (wish.only.empty()) {
+    if (lease_request.only.empty()) {
       found.refused[demand.backend] = 0;
     } else {
-      found.reserved.insert(wish.only.begin(), wish.only.end());
+      found.reserved.insert(lease_request.only.begin(), lease_request.only.end());
     }
   } else if (any_will_do) {
     found.refused[demand.backend] = demand.devices;

@@ -129,7 +129,7 @@ class PendingCases {
   std::optional<std::vector<std::string>> devices_for(const Candidate& candidate, Found& found);
   CaseGroup take_batch(Queue& queue);
   Start take(const Candidate& candidate, std::vector<std::string> devices);
-  DeviceWish wish_of(const CaseGroup& group, const Demand& demand) const;
+  LeaseRequest lease_request_of(const CaseGroup& group, const Demand& demand) const;
   using Why = std::function<CaseGroup::NoMore(const CaseGroup&)>;
   std::vector<CaseGroup::Finished> drop_each(const Why& why);
 

@@ -50,7 +50,7 @@ class PendingCasesTest : public testing::Test {
     admit();
   }
   // Starts what fits beside what runs, and ends it at once, until nothing fits. Returns the order of starts.
-  std::vector<std::size_t> run_beside_each_other() {
+  std::vector<std::size_t> run_concurrently() {
     std::vector<std::size_t> order;
     while (const auto start = pending_.take_first_that_fits()) {
       order.push_back(start->group.first());
@@ -172,7 +172,7 @@ TEST_F(PendingCasesTest, FullConcurrencyGroupClaimsNoDevice) {
   const auto first = pending_.take_first_that_fits();
   ASSERT_TRUE(first);
   EXPECT_EQ(first->group.first(), 0U);
-  const std::vector<std::size_t> others = run_beside_each_other();
+  const std::vector<std::size_t> others = run_concurrently();
   EXPECT_EQ(others.size(), kMostPassedOver + 1) << "on the other card";
   EXPECT_THAT(others, ::testing::Not(::testing::Contains(1U)));
   pending_.ended(first->concurrency_group);
@@ -222,7 +222,7 @@ TEST_F(PendingCasesTest, StartsMultiDeviceAndLongestCasesFirst) {
   add(1, 0);  // unknown: the median
   add(2, 5000);
   admit();
-  EXPECT_THAT(run_beside_each_other(), ElementsAre(4, 2, 1, 3, 0));
+  EXPECT_THAT(run_concurrently(), ElementsAre(4, 2, 1, 3, 0));
 }
 
 TEST_F(PendingCasesTest, KeepsPlanOrderOnRequest) {
@@ -231,21 +231,21 @@ TEST_F(PendingCasesTest, KeepsPlanOrderOnRequest) {
   add(2, 100);
   add(1, 5000);
   admit();
-  EXPECT_THAT(run_beside_each_other(), ElementsAre(0, 1, 2));
+  EXPECT_THAT(run_concurrently(), ElementsAre(0, 1, 2));
 }
 
 TEST_F(PendingCasesTest, GroupDurationSumsAllCases) {
   add(1, 1000);
   for (int i = 0; i < 4; ++i) add(1, 900, "shared");
   admit();
-  EXPECT_THAT(run_beside_each_other(), ElementsAre(1, 0));
+  EXPECT_THAT(run_concurrently(), ElementsAre(1, 0));
 }
 
 TEST_F(PendingCasesTest, SplitsFileWithTooManyCases) {
   setup_.repeats.order.longest_first = false;
   plan_.suites[0].process = "file";
   plan(1001, "test_a.py", 1);
-  EXPECT_THAT(run_beside_each_other(), ElementsAre(0, 500, 1000));
+  EXPECT_THAT(run_concurrently(), ElementsAre(0, 500, 1000));
 }
 
 TEST_F(PendingCasesTest, SplitsFileWithLongDuration) {
@@ -253,14 +253,14 @@ TEST_F(PendingCasesTest, SplitsFileWithLongDuration) {
   plan_.suites[0].process = "file";
   for (const double minutes : {4, 6, 1, 11, 2}) add(1, minutes * 60'000, "test_a.py");
   admit();
-  EXPECT_THAT(run_beside_each_other(), ElementsAre(0, 2, 3, 4));
+  EXPECT_THAT(run_concurrently(), ElementsAre(0, 2, 3, 4));
 }
 
 TEST_F(PendingCasesTest, NeverSplitsSuiteProcess) {
   plan_.suites[0].process = "suite";
   for (int i = 0; i < 501; ++i) add(1, 60'000, "*");
   admit();
-  EXPECT_THAT(run_beside_each_other(), ElementsAre(0));
+  EXPECT_THAT(run_concurrently(), ElementsAre(0));
 }
 
 TEST_F(PendingCasesTest, PinnedCasesWaitForPinnedDevice) {
@@ -288,7 +288,7 @@ TEST_F(PendingCasesTest, DevicePartsFollowStartOrder) {
   add(1, 5000);
   pending_.admit([](const CaseGroup::Finished&) {},
                  [](std::size_t, std::size_t parts) { EXPECT_EQ(parts, 2U); });
-  EXPECT_THAT(run_beside_each_other(), ElementsAre(1, 1, 0, 0));
+  EXPECT_THAT(run_concurrently(), ElementsAre(1, 1, 0, 0));
 }
 
 // Of four devices, each pair of neighbours. Each device has two partners, and cases for one pair share a process.
@@ -303,14 +303,14 @@ TEST_F(PendingCasesTest, DevicePairsFormRing) {
                 [&](std::size_t, std::size_t count) { parts.push_back(count); });
   EXPECT_THAT(parts, ElementsAre(4, 4));
   const auto first = pending.take_first_that_fits();
-  const auto beside = pending.take_first_that_fits();
-  ASSERT_TRUE(first && beside);
+  const auto sibling = pending.take_first_that_fits();
+  ASSERT_TRUE(first && sibling);
   EXPECT_THAT(first->devices, ElementsAre("a", "b"));
   EXPECT_EQ(first->group.size(), 2U);
-  EXPECT_THAT(beside->devices, ElementsAre("c", "d"));
+  EXPECT_THAT(sibling->devices, ElementsAre("c", "d"));
   EXPECT_FALSE(pending.take_first_that_fits());
   four.release(first->devices);
-  four.release(beside->devices);
+  four.release(sibling->devices);
   EXPECT_THAT(pending.take_first_that_fits()->devices, ElementsAre("b", "c"));
   EXPECT_THAT(pending.take_first_that_fits()->devices, ElementsAre("a", "d")) << "in the order of the pool";
   EXPECT_TRUE(pending.empty());
@@ -395,7 +395,7 @@ TEST_F(PendingCasesTest, AllPassedOverCasesStartNext) {
   }
   EXPECT_FALSE(pending_.take_first_that_fits());
   pool_.release(long_one->devices);
-  EXPECT_THAT(run_beside_each_other(), SizeIs(152));
+  EXPECT_THAT(run_concurrently(), SizeIs(152));
   EXPECT_TRUE(pending_.empty());
 }
 
@@ -445,7 +445,7 @@ TEST_F(PendingCasesTest, CaseWithLostDevicesReservesNoDevice) {
   admit();
   const auto lost = pending_.take_first_that_fits();
   pool_.retire(lost->devices);
-  EXPECT_THAT(run_beside_each_other(), SizeIs(200));
+  EXPECT_THAT(run_concurrently(), SizeIs(200));
   EXPECT_FALSE(pending_.empty());
 }
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "harness/base/result.h"
-#include "harness/devices/care/device_visits.h"
-#include "harness/devices/care/telemetry.h"
+#include "harness/devices/admission/device_admission.h"
+#include "harness/devices/admission/telemetry.h"
 #include "harness/devices/leases/lease.h"
 #include "harness/journal/events.h"
 #include "harness/plan/plan.h"
@@ -107,7 +107,7 @@ struct RunSetup {
   const FoundDevices* devices = nullptr;
   const LeaseDirectory* leases = nullptr;
   Milliseconds lease_wait{600'000};  // how long a case waits for devices that other runs hold
-  CareSetup care;
+  DeviceCheckSetup device_checks;
 
   // How its cases are executed.
   AttemptSetup attempts;

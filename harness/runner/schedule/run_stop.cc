@@ -58,7 +58,7 @@ void RunStop::case_ended(std::size_t index, const CaseEnded& ended) {
 
 void RunStop::finish(StopCause cause, const std::string& why) {
   if (!stage_.is_running() || (pending_.empty() && !groups_.may_begin_more())) return;
-  tell(0, cause);
+  report_value(0, cause);
   begin_no_more(reason_of_rest(cause), why);
 }
 
@@ -78,9 +78,9 @@ void RunStop::on_stress_over() {
   if (begin_no_more(Reason::kRunLimit, "the time of --repeat was over") && groups_.empty()) over_();
 }
 
-void RunStop::look_at_journal() {
+void RunStop::examine_journal() {
   if (!stage_.is_running() || !setup_.watcher->is_journal_full()) return;
-  tell(0, StopCause::kJournal);
+  report_value(0, StopCause::kJournal);
   events_.on(
       Warning{WarningCode::kJournalFull,
               "the journal is nearly as long as its readers allow (2 GB): no more cases start; shorten "
@@ -94,7 +94,7 @@ void RunStop::look_at_journal() {
 void RunStop::on_stop(int signal, StopCause cause) {
   if (cause == StopCause::kParentDied && stage_.signal())
     return;  // the signal that stopped us took the parent too: not a second wish
-  tell(signal, cause);
+  report_value(signal, cause);
   stage_.take_signal(signal);
   if (stage_.state() == RunStage::State::kKilling) return stop_groups(SIGKILL, Milliseconds(0), kKillBudget);
   drop_pending({{Outcome::kNotrun, Reason::kInterrupted}, "not started, because the run was stopped"});
@@ -103,12 +103,12 @@ void RunStop::on_stop(int signal, StopCause cause) {
 
 void RunStop::on_deadline() {
   if (!stage_.reach_deadline()) return;
-  tell(0, StopCause::kDeadline);
+  report_value(0, StopCause::kDeadline);
   drop_pending({{Outcome::kNotrun, Reason::kRunLimit}, "not started, because the run's time was used up"});
   stop_groups(SIGTERM, kStopGrace, kStopBudget);
 }
 
-void RunStop::tell(int signal, StopCause cause) {
+void RunStop::report_value(int signal, StopCause cause) {
   events_.on(StopRequested{.signal = signal, .reason = cause, .at_ms = events_.ms_now()});
 }
 

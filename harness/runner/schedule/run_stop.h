@@ -27,7 +27,7 @@ class RunStop {
   // The final word on a case: too many of the machine, or the first bad one, finish the run.
   void case_ended(std::size_t index, const CaseEnded& ended);
   // Call it a few times a second, where the run has a watcher: before the journal is too long for its readers, the run finishes.
-  void look_at_journal();
+  void examine_journal();
 
  private:
   void finish(StopCause cause, const std::string& why);
@@ -35,7 +35,7 @@ class RunStop {
   void drop_pending(const CaseGroup::NoMore& why) { ends_.announce(pending_.drop(why)); }
   void on_stress_over();
   void on_deadline();
-  void tell(int signal, StopCause cause);
+  void report_value(int signal, StopCause cause);
   void stop_groups(int signal, Milliseconds grace, Milliseconds budget);
 
   const RunSetup& setup_;

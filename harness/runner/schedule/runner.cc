@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "harness/devices/care/telemetry.h"
+#include "harness/devices/admission/telemetry.h"
 #include "harness/devices/leases/device_pool.h"
 #include "harness/process/contained_process.h"
 #include "harness/runner/attempt/attempt_plan.h"
@@ -127,26 +127,26 @@ class Runner {
       : setup_(setup),
         events_(sink),
         pool_(setup.devices->pool, setup.leases ? std::optional(*setup.leases) : std::nullopt,
-              setup.attempts.run_id, setup.care.retest),
-        visits_(io_, *setup.containment, setup.care, pool_, events_, events_.began()),
-        telemetry_(io_, *setup.containment, visits_.monitor(),
-                   {.rate = setup.care.telemetry,
+              setup.attempts.run_id, setup.device_checks.retest),
+        admission_(io_, *setup.containment, setup.device_checks, pool_, events_, events_.began()),
+        telemetry_(io_, *setup.containment, admission_.monitor(),
+                   {.rate = setup.device_checks.telemetry,
                     .tool = {.env = setup.attempts.evidence_environment},
                     .on_silence = [this](const auto& devices,
-                                         const std::string& why) { visits_.suspect(devices, why); }},
+                                         const std::string& why) { admission_.suspect(devices, why); }},
                    events_),
         attempts_(io_, *setup.containment, *setup.scratch,
                   {.setup = setup.attempts, .plan = *setup.plan, .planned = planned}, telemetry_, events_),
         pending_(setup, pool_),
         ends_(setup, events_),
-        groups_(setup, stage_, attempts_, pending_, ends_, pool_, visits_),
+        groups_(setup, stage_, attempts_, pending_, ends_, pool_, admission_),
         stop_(io_, setup, events_, stage_, pending_, ends_, groups_, [this] { leave(); }),
         slots_(io_, setup, events_, pool_, pending_, ends_, groups_, [this] { leave(); }),
         job_(io_, *setup.containment, setup.attempts, control, groups_, stop_),
         tick_(io_) {
     ends_.listen([this](std::size_t index, const CaseEnded& ended) { stop_.case_ended(index, ended); });
     attempts_.observer().listen([this](const DeviceError& error, const AttemptEnded& ended) {
-      visits_.error_logged(error, ended.case_id, !is_bad(ended.verdict.outcome));
+      admission_.error_logged(error, ended.case_id, !is_bad(ended.verdict.outcome));
     });
     // The terminal told the group of the case alone.
     groups_.listen([this] { job_.suspend(RunControl::Suspended::kGroup); });
@@ -155,8 +155,8 @@ class Runner {
   void run(const RunPlanned& planned);
 
  private:
-  void tell_beginning(const RunPlanned& planned);
-  void tell_end();
+  void report_beginning(const RunPlanned& planned);
+  void report_end();
   void arm_tick();
   void leave();
 
@@ -164,7 +164,7 @@ class Runner {
   boost::asio::io_context io_{1};
   RunEvents events_;
   DevicePool pool_;
-  DeviceVisits visits_;
+  DeviceAdmission admission_;
   Telemetry telemetry_;
   Attempts attempts_;
   PendingCases pending_;
@@ -179,21 +179,21 @@ class Runner {
 
 void Runner::run(const RunPlanned& planned) {
   job_.begin();
-  tell_beginning(planned);
+  report_beginning(planned);
   stop_.begin();
   pending_.admit([this](const CaseGroup::Finished& refused) { ends_.announce(refused); },
                  [this](std::size_t index, std::size_t parts) { ends_.expect(index, parts); });
   arm_tick();
   if (!pending_.empty()) {
     slots_.begin();
-    visits_.begin([this] { slots_.start_more(); });
+    admission_.begin([this] { slots_.start_more(); });
     io_.run();
   }
   job_.close();
-  tell_end();
+  report_end();
 }
 
-void Runner::tell_beginning(const RunPlanned& planned) {
+void Runner::report_beginning(const RunPlanned& planned) {
   events_.on(planned);
   for (const auto& evidence : setup_.extras.evidence) events_.on(evidence);
   for (const auto& warning : setup_.extras.warnings) events_.on(warning);
@@ -204,9 +204,9 @@ void Runner::tell_beginning(const RunPlanned& planned) {
                        "a case without CPU time cannot be distinguished from a hang: " + why});
 }
 
-void Runner::tell_end() {
+void Runner::report_end() {
   for (const auto& error : attempts_.observer().late_device_errors())
-    visits_.error_logged(error, "", /*passed=*/true);
+    admission_.error_logged(error, "", /*passed=*/true);
   attempts_.end();
   if (setup_.watcher) setup_.watcher->at_end();
   const std::int64_t elapsed = events_.ms_now();
@@ -219,7 +219,7 @@ void Runner::arm_tick() {
   tick_.async_wait([this](const auto& error) {
     if (error) return;
     setup_.watcher->on_tick();
-    stop_.look_at_journal();
+    stop_.examine_journal();
     arm_tick();
   });
 }
@@ -227,7 +227,7 @@ void Runner::arm_tick() {
 // Ends the loop, once nothing of ours is left on it.
 void Runner::leave() {
   job_.end();
-  telemetry_.stop([this] { visits_.stop([this] { io_.stop(); }); });
+  telemetry_.stop([this] { admission_.stop([this] { io_.stop(); }); });
 }
 
 }  // namespace

@@ -17,12 +17,12 @@ void RunningGroup::begin(Listener listener) {
 
 void RunningGroup::begin_process() {
   // After one sick device the next one is examined first: was it well before this group had it?
-  const bool doubt = !begun_ && group_.has_suspect();
-  devices_.enter(setup_.test(group_.first()).id, doubt,
-                 [this](const DeviceVisits::Entry& entry) { on_entered(entry); });
+  const bool suspicion = !begun_ && group_.has_suspect();
+  devices_.enter(setup_.test(group_.first()).id, suspicion,
+                 [this](const DeviceAdmission::Entry& entry) { on_entered(entry); });
 }
 
-void RunningGroup::on_entered(const DeviceVisits::Entry& entry) {
+void RunningGroup::on_entered(const DeviceAdmission::Entry& entry) {
   const bool new_while_finishing = stage_.finishing() && !begun_;
   if (entry.open && !stage_.is_stopping() && !new_while_finishing && !devices_.are_lost())
     return start_attempt();
@@ -30,7 +30,7 @@ void RunningGroup::on_entered(const DeviceVisits::Entry& entry) {
   if (entry.refused && !new_while_finishing) {
     give_up({*entry.refused, entry.note});
   } else {
-    leave_sick_devices();
+    leave_unhealthy_devices();
   }
   end();
 }
@@ -52,7 +52,7 @@ void RunningGroup::on_case_ended(std::size_t which, const AttemptEnded& ended, b
   if (ended.termination.unkillable) devices_.drain_unkillable(setup_.test(index).id);
   const auto known = ends_.known_failure(index, devices_.ids(), ended.verdict);
   const bool expected = known && known->verdict.outcome == Outcome::kXfail;
-  process_.doubt = process_.doubt || casts_doubt(ended, expected);
+  process_.suspicion = process_.suspicion || raises_suspicion(ended, expected);
   process_.poisoned = process_.poisoned || (!devices_.empty() && poisons_process(ended));
   process_.leaked =
       process_.leaked || (!ended.termination.leaked_by.empty() && setup_.test(index).policy.leaks_fail);
@@ -69,11 +69,11 @@ void RunningGroup::on_process_ended(ProcessFate fate) {
   const Ended ended{fate, process_.attempt->not_begun(), unproven_ones(), process_.attempt->is_unreliable()};
   process_.attempt.reset();
   if (stage_.is_stopping() || devices_.are_lost()) return on_left(ended, {});
-  devices_.leave(setup_.test(verdicts_.last_case()).id, process_.doubt,
-                 [this, ended](const DeviceVisits::Left& left) { on_left(ended, left); });
+  devices_.leave(setup_.test(verdicts_.last_case()).id, process_.suspicion,
+                 [this, ended](const DeviceAdmission::Left& left) { on_left(ended, left); });
 }
 
-void RunningGroup::on_left(const Ended& ended, const DeviceVisits::Left& left) {
+void RunningGroup::on_left(const Ended& ended, const DeviceAdmission::Left& left) {
   verdicts_.settle(left, ended.unproven);
   if (devices_.are_lost() || process_.poisoned) group_.invalidate_passes(CaseGroup::Invalid::kDeviceFailed);
   if (process_.leaked || ended.unreliable) group_.invalidate_passes(CaseGroup::Invalid::kUnreliable);
@@ -91,7 +91,7 @@ void RunningGroup::go_on(ProcessFate fate, const std::vector<std::size_t>& not_b
                                         stage_.finishing(), may_verify));
   }
   if (!group_.empty() && devices_.are_lost()) {
-    leave_sick_devices();
+    leave_unhealthy_devices();
   } else if (!group_.empty()) {
     const bool waits = group_.is_turn_over();
     const bool proves = group_.only_proves() && !is_lone_ && setup_.repeats.order.jobs > 1;
@@ -116,13 +116,13 @@ bool RunningGroup::moves_on() {
   return have_other_devices({.none_of = group_.avoids()});
 }
 
-bool RunningGroup::have_other_devices(const DeviceWish& wish) const {
+bool RunningGroup::have_other_devices(const LeaseRequest& lease_request) const {
   const std::size_t first = group_.first();
-  return devices_.have_others(setup_.suite(first), setup_.test(first), wish);
+  return devices_.have_others(setup_.suite(first), setup_.test(first), lease_request);
 }
 
 // Its devices were taken out. A case that has no others will never have any.
-void RunningGroup::leave_sick_devices() {
+void RunningGroup::leave_unhealthy_devices() {
   if (have_other_devices({.only = group_.pinned_to()})) return go_on_elsewhere();
   give_up(pending_.why_no_devices(group_));
 }
@@ -154,7 +154,7 @@ void RunningGroup::end() {
 
 void RunningGroups::start(PendingCases::Start start, OnEnded ended) {
   groups_.emplace_back(setup_, stage_, processes_, pending_, ends_,
-                       GroupDevices(pool_, visits_, std::move(start.devices)), std::move(start.group),
+                       GroupDevices(pool_, admission_, std::move(start.devices)), std::move(start.group),
                        start.is_lone);
   const auto group = std::prev(groups_.end());
   const auto end = [this, group, ended = std::move(ended)] {
@@ -192,7 +192,7 @@ void RunningGroups::lose(const std::string& device) {
 }
 
 void RunningGroups::stop(int signal, Milliseconds grace) {
-  visits_.give_up();  // ends the groups without an attempt
+  admission_.give_up();  // ends the groups without an attempt
   for (auto& group : groups_) group.attempt()->stop(signal, grace, stage_.why_stopped());
 }
 

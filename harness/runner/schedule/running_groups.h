@@ -61,12 +61,12 @@ class RunningGroup : private AttemptListener {
   void lose(const std::string& device);
 
   // If its processes do not die, after RunningAttempt::abandon(): what its attempts say counts, then its cases end.
-  void settle(const DeviceVisits::Left& left) { verdicts_.settle(left, unproven_ones()); }
+  void settle(const DeviceAdmission::Left& left) { verdicts_.settle(left, unproven_ones()); }
   void give_up(const CaseGroup::NoMore& why) { ends_.announce(group_.give_up(why)); }
 
  private:
   void begin_process();
-  void on_entered(const DeviceVisits::Entry& entry);
+  void on_entered(const DeviceAdmission::Entry& entry);
   void start_attempt();
   void on_case_ended(std::size_t which, const AttemptEnded& ended, bool went_on) override;
   void on_stopped() override { listener_.stopped(); }
@@ -78,11 +78,11 @@ class RunningGroup : private AttemptListener {
     bool unreliable;
   };
   Unproven unproven_ones() const;
-  void on_left(const Ended& ended, const DeviceVisits::Left& left);
+  void on_left(const Ended& ended, const DeviceAdmission::Left& left);
   void go_on(ProcessFate fate, const std::vector<std::size_t>& not_begun);
   bool moves_on();
-  bool have_other_devices(const DeviceWish& wish) const;
-  void leave_sick_devices();
+  bool have_other_devices(const LeaseRequest& lease_request) const;
+  void leave_unhealthy_devices();
   void go_on_elsewhere(bool after_others = false);
   void give_up_stopped();
   void end();
@@ -104,14 +104,14 @@ class RunningGroup : private AttemptListener {
 class RunningGroups {
  public:
   RunningGroups(const RunSetup& setup, const RunStage& stage, Attempts& attempts, PendingCases& pending,
-                CaseEnds& ends, DevicePool& pool, DeviceVisits& visits)
+                CaseEnds& ends, DevicePool& pool, DeviceAdmission& admissions)
       : setup_(setup),
         stage_(stage),
         processes_(setup, attempts),
         pending_(pending),
         ends_(ends),
         pool_(pool),
-        visits_(visits) {}
+        admission_(admissions) {}
 
   // `listener` is called when a case that has the terminal was stopped there.
   void listen(std::function<void()> listener) { on_stopped_ = std::move(listener); }
@@ -144,7 +144,7 @@ class RunningGroups {
   PendingCases& pending_;
   CaseEnds& ends_;
   DevicePool& pool_;
-  DeviceVisits& visits_;
+  DeviceAdmission& admission_;
   std::function<void()> on_stopped_;
   std::list<RunningGroup> groups_;
 };

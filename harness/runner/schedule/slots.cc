@@ -8,7 +8,7 @@
 namespace proctor {
 namespace {
 
-constexpr auto kLookAtLeases = std::chrono::seconds(2);
+constexpr auto kPollLeases = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Slots::Slots(boost::asio::io_context& io, const RunSetup& setup, EventSink& sink
       groups_(groups),
       idle_(std::move(idle)),
       lease_wait_(io, setup.lease_wait, [this] { start_more(); }),
-      next_look_at_leases_(io) {}
+      next_lease_poll_(io) {}
 
 void Slots::begin() {
   if (const auto& leases = pool_.leases()) {
@@ -30,7 +30,7 @@ void Slots::begin() {
       sink_.on(Warning{WarningCode::kLeaseWatchFailed,
                        "failed to " + watched.error().what + "; leases are polled once a second"});
   }
-  look_at_leases();
+  examine_leases();
 }
 
 void Slots::start_more() {
@@ -94,14 +94,14 @@ void Slots::give_up_waiting() {
   idle_();
 }
 
-void Slots::look_at_leases() {
+void Slots::examine_leases() {
   for (const auto& lost : pool_.retire_lost()) {
     groups_.lose(lost);
   }
   for (const auto& warning : pool_.take_warnings()) sink_.on(warning);
-  next_look_at_leases_.expires_after(kLookAtLeases);
-  next_look_at_leases_.async_wait([this](const auto& error) {
-    if (!error) look_at_leases();
+  next_lease_poll_.expires_after(kPollLeases);
+  next_lease_poll_.async_wait([this](const auto& error) {
+    if (!error) examine_leases();
   });
 }
 

@@ -61,7 +61,7 @@ class Slots {
   bool has_slot() const;
   void wait_for_leases();
   void give_up_waiting();
-  void look_at_leases();
+  void examine_leases();
 
   const RunSetup& setup_;
   EventSink& sink_;
@@ -74,7 +74,7 @@ class Slots {
   int on_cores_ = 0;      // of groups_, those that hold no device
   bool is_lone_ = false;  // the only one of groups_ that runs is to run without another
   LeaseWait lease_wait_;
-  boost::asio::steady_timer next_look_at_leases_;
+  boost::asio::steady_timer next_lease_poll_;
 };
 
 }  // namespace proctor

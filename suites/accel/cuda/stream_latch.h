@@ -25,7 +25,7 @@ struct StreamLatch {
         keeper(flags.as<std::uint32_t>()[0]) {}
   ~StreamLatch() { open(); }
   void hold(cudaStream_t stream) const {
-    launch(kernel, stream, 1, 1, flags.data(), flags.data() + 64, kLooks);
+    launch(kernel, stream, 1, 1, flags.data(), flags.data() + 64, kStyles);
   }
   void open() const { keeper.open(); }
   // 1: it was opened in time.
@@ -33,7 +33,7 @@ struct StreamLatch {
     return std::atomic_ref(flags.as<std::uint32_t>()[16]).load(std::memory_order_acquire);
   }
 
-  static constexpr std::uint64_t kLooks = 2'000'000'000;
+  static constexpr std::uint64_t kStyles = 2'000'000'000;
   Module module;
   Kernel kernel;
   Buffer flags;

@@ -59,9 +59,9 @@ std::optional<Energy> energy_of(const xpu::ManagedDevice& device) {
     if (!ZE_CALL(zesPowerGetEnergyCounter, domain, &counter).ok()) continue;
     zes_power_properties_t properties{};
     properties.stype = ZES_STRUCTURE_TYPE_POWER_PROPERTIES;
-    const bool told = ZE_CALL(zesPowerGetProperties, domain, &properties).ok() && properties.maxLimit > 0;
+    const bool reported = ZE_CALL(zesPowerGetProperties, domain, &properties).ok() && properties.maxLimit > 0;
     return Energy{counter.energy, counter.timestamp,
-                  told ? static_cast<std::uint64_t>(properties.maxLimit) : 0};
+                  reported ? static_cast<std::uint64_t>(properties.maxLimit) : 0};
   }
   return std::nullopt;
 }

@@ -192,7 +192,7 @@ PROCTOR_CHECK(Nccl, SingleRankReturnsInput, "C01", kNcclTests, kGate, .ranks = 1
   need_nccl_to_work();
   Provider& provider = load_provider("nccl");
   Card card;
-  tell_library(provider.identity());
+  report_library(provider.identity());
   std::unique_ptr<Group> group;
   expect_ok("making the group",
             provider.make_group({.rank = 0, .size = 1, .store = rank_facts().store, .name = "alone"}, group));
@@ -217,7 +217,7 @@ PROCTOR_CHECK(Nccl, SingleRankReturnsInput, "C01", kNcclTests, kGate, .ranks = 1
 PROCTOR_CHECK(Nccl, InvalidRootIsRejected, "C15", kTypes, kGate) {
   const nccl::Api& api = library();
   Card card;
-  tell_library(identity_of(api));
+  report_library(identity_of(api));
   const Alone alone(api, {});
   expect_works(api, card, alone);
   const auto memory = accel::device_memory(card.context, 64);
@@ -234,7 +234,7 @@ PROCTOR_CHECK(Nccl, InvalidRootIsRejected, "C15", kTypes, kGate) {
 PROCTOR_CHECK(Nccl, InvalidTypeOrReductionIsRejected, "C16", kTypes, kGate) {
   const nccl::Api& api = library();
   Card card;
-  tell_library(identity_of(api));
+  report_library(identity_of(api));
   const Alone alone(api, {});
   expect_works(api, card, alone);
   const auto memory = accel::device_memory(card.context, 64);
@@ -252,7 +252,7 @@ PROCTOR_CHECK(Nccl, InvalidTypeOrReductionIsRejected, "C16", kTypes, kGate) {
 PROCTOR_CHECK(Nccl, UninitializedConfigIsRejected, "C20", kCommunicators, kGate) {
   const nccl::Api& api = library();
   const Card card;
-  tell_library(identity_of(api));
+  report_library(identity_of(api));
   const Alone alone(api, {.magic = 0});
   expect_code("ncclCommInitRankConfig, with zeros instead of NCCL_CONFIG_INITIALIZER", Code::kInvalidArgument,
               alone.begun());
@@ -262,7 +262,7 @@ PROCTOR_CHECK(Nccl, UninitializedConfigIsRejected, "C20", kCommunicators, kGate)
 PROCTOR_CHECK(Nccl, NewCommunicatorWorksAfterAbort, "C25", kCommunicators, kGate) {
   const nccl::Api& api = library();
   Card card;
-  tell_library(identity_of(api));
+  report_library(identity_of(api));
   const auto numbers = accel::device_memory(card.context, 1 << 20);
   for (int round = 0; round < 3; ++round) {
     suite::step("aborted while it is made");
@@ -287,7 +287,7 @@ PROCTOR_CHECK(Nccl, NewCommunicatorWorksAfterAbort, "C25", kCommunicators, kGate
 PROCTOR_CHECK(Nccl, NonblockingInitSucceeds, "C30", kCommunicators, kGate) {
   const nccl::Api& api = library();
   Card card;
-  tell_library(identity_of(api));
+  report_library(identity_of(api));
   const Alone alone(api, {.blocking = 0});
   // It may be through when the call asks how far it is.
   suite::expect_true(
@@ -301,7 +301,7 @@ PROCTOR_CHECK(Nccl, NonblockingInitSucceeds, "C30", kCommunicators, kGate) {
 PROCTOR_CHECK(Nccl, TwoRanksPerGpuAreRejected, "C18", kManyRanks, kGate) {
   const nccl::Api& api = library();
   accel::leased_device();
-  tell_library(identity_of(api));
+  report_library(identity_of(api));
   const auto answer = two_ranks(false);
   suite::expect_same("two ranks on one card: " + answer.value("text", ""), to_string(Code::kInvalidUsage),
                      answer.value("made", ""));
@@ -314,7 +314,7 @@ PROCTOR_CHECK(Nccl, TwoRanksShareGpuIfEnabled, "C18", kManyRanks, kWarn) {
     suite::skip("unsupported:nccl=" + nccl::version_text(api.version) + "<" +
                 nccl::version_text(kManyRanksVersion));
   }
-  tell_library(identity_of(api));
+  report_library(identity_of(api));
   const auto answer = two_ranks(true);
   suite::expect_same("two ranks on one card: " + answer.value("text", ""), to_string(Code::kSuccess),
                      answer.value("made", ""));

@@ -54,9 +54,9 @@ SharedLibrary open_library() {
 // what is loaded already is found by that name.
 bool open_parts(const std::string& library, std::string& reason) {
   for (const char* part : {"libccl.so.1", "libccl_legacy_cpu.so", "libfabric.so.1"}) {
-    const fs::path beside = fs::path(library).parent_path() / part;
+    const fs::path sibling = fs::path(library).parent_path() / part;
     std::error_code error;
-    const SharedLibrary opened(fs::exists(beside, error) ? beside.string() : part);
+    const SharedLibrary opened(fs::exists(sibling, error) ? sibling.string() : part);
     if (opened.loaded()) continue;
     reason = opened.error();
     return false;

@@ -1,8 +1,10 @@
-// Every kind of argument comes through unchanged. With LARGE defined: those that are beyond the limit of many devices, 2048 bytes,
-// in a module of their own, which such a device may refuse as a whole.
+// Kernels whose arguments must arrive unchanged, for every kind of argument. LARGE selects kernels with arguments
+// above the limit of many devices, 2048 bytes. They are in a separate module, which such a device may refuse as a
+// whole.
 #include "suites/kernels/device/portable.h"
 
-// Two structures by value, of sizes that no register has, with a number before, between and behind them.
+// Two structures by value whose sizes differ from those of registers, with a number before, between and after
+// them.
 #define STRUCTURES(first, second)                                                                       \
   typedef struct {                                                                                      \
     uchar bytes[first];                                                                                 \
@@ -67,7 +69,7 @@ KERNEL structure(GLOBAL uchar* out, Mixed mixed) {
 
 #define SIXTEEN(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15)
 
-// Many arguments, each with its place in the result.
+// Many arguments. Each has its place in the result.
 KERNEL many(GLOBAL ulong* out, ulong a0, ulong a1, ulong a2, ulong a3, ulong a4, ulong a5, ulong a6, ulong a7,
             ulong a8, ulong a9, ulong a10, ulong a11, ulong a12, ulong a13, ulong a14, ulong a15) {
   if (GLOBAL_ID(0) != 0) return;
@@ -76,7 +78,7 @@ KERNEL many(GLOBAL ulong* out, ulong a0, ulong a1, ulong a2, ulong a3, ulong a4,
 #undef STORE
 }
 
-// Pointers inside memory: what lies behind the address that lies behind the argument.
+// Pointers in memory: reads the word whose address is in memory at the address of the argument.
 KERNEL indirect(GLOBAL const ulong* addresses, GLOBAL uint* out) {
   out[GLOBAL_ID(0)] = *(GLOBAL const uint*)addresses[GLOBAL_ID(0)];
 }

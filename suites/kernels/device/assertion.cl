@@ -1,9 +1,9 @@
-// Kernels that assert.
+// Kernels with an assertion.
 #ifdef __CUDACC__
 #include <cassert>
 #define ASSERT(condition) assert(condition)
 #else
-// OpenCL C has no assertions; simulated cards take a call of this function for a failed one.
+// OpenCL C has no assertions. Simulated cards treat a call of this function as a failed assertion.
 void proctor_assertion_failed(void);
 #define ASSERT(condition) \
   if (!(condition)) proctor_assertion_failed()

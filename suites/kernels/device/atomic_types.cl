@@ -1,4 +1,5 @@
-// Every atomic operation of integers of 32 bits, or of 64 with WIDE defined; with FLOAT or DOUBLE defined the addition of such.
+// Every atomic operation on 32-bit integers, or with WIDE on 64-bit integers. FLOAT and DOUBLE select additions of
+// these types instead.
 #include "suites/kernels/device/portable_cuda.h"
 
 #ifndef __CUDACC__
@@ -11,7 +12,8 @@
 
 #define MOST_IN_GROUP 64
 
-// Each work-item by itself: what operation k finds at words[k * n + i], and what it leaves there.
+// Operations of each work-item on separate words. Operation k uses words[k * n + i] and returns the previous
+// value.
 #define OPERATIONS                                               \
   BY(0u, atom_add(AT, value))                                    \
   BY(1u, atom_sub(AT, value))                                    \
@@ -43,7 +45,8 @@
     OPERATIONS                                                                                              \
   }
 
-// All work-items on the same words: add, sub, min, max, and, or, xor, and an addition by exchange.
+// Operations of all work-items on the same words: add, sub, min, max, and, or, xor, and an addition by
+// compare-and-exchange.
 #define CONTENDED(T, name)                                                                                  \
   KERNEL contended_##name(GLOBAL T* words, GLOBAL const T* values) {                                        \
     const uint i = GLOBAL_ID(0);                                                                            \
@@ -90,7 +93,7 @@ KERNEL add_numbers(GLOBAL number* words, GLOBAL const number* values, GLOBAL num
 KERNEL contended_add(GLOBAL number* word, number value) { ADD_NUMBER(word, value); }
 
 #ifdef IN_GROUP
-// The same as add_numbers, in local memory.
+// Like add_numbers, in local memory.
 KERNEL add_in_group(GLOBAL number* words, GLOBAL const number* values, GLOBAL number* found, uint n) {
   LOCAL number sums[MOST_IN_GROUP];
   const uint i = GLOBAL_ID(0);

@@ -1,7 +1,7 @@
-// Every atomic operation on one word under contention; the totals are exact whatever the order.
+// Every atomic operation on one word under contention. The totals are exact in any order.
 #include "suites/kernels/device/portable.h"
 
-// words[0..9]: add sub inc dec min max and or xor xchg. The last keeps some work-item's id.
+// words[0..9]: add sub inc dec min max and or xor xchg. The last word receives the id of some work-item.
 KERNEL atomic_operations(GLOBAL uint* words) {
   const uint i = GLOBAL_ID(0);
   ATOMIC_ADD(words + 0, i);
@@ -22,7 +22,7 @@ KERNEL atomic_signed_extremes(GLOBAL int* words) {
   ATOMIC_MAX(words + 1, i);
 }
 
-// tickets[i] = what the counter was: all different, or an increment was lost.
+// tickets[i] is the previous value of the counter. If two tickets are equal, an increment was lost.
 KERNEL atomic_tickets(GLOBAL uint* counter, GLOBAL uint* tickets) {
   tickets[GLOBAL_ID(0)] = ATOMIC_INC(counter);
 }
@@ -37,7 +37,7 @@ KERNEL atomic_exchange_add(GLOBAL uint* word) {
   }
 }
 
-// The same on a float's bits: sums of integers below 2^24 are exact in any order.
+// n additions to the bits of a float. Sums of integers below 2^24 are exact in any order.
 KERNEL atomic_float_add(GLOBAL uint* word, float value) {
   uint seen = *(volatile GLOBAL uint*)word;
   while (true) {
@@ -47,7 +47,7 @@ KERNEL atomic_float_add(GLOBAL uint* word, float value) {
   }
 }
 
-// Contention inside a group, on local memory; then one addition a group.
+// Additions in local memory, then one addition per group in global memory.
 KERNEL atomic_local_add(GLOBAL uint* total) {
   LOCAL uint count;
   if (LOCAL_ID(0) == 0) count = 0u;
@@ -57,7 +57,7 @@ KERNEL atomic_local_add(GLOBAL uint* total) {
   if (LOCAL_ID(0) == 0) ATOMIC_ADD(total, count);
 }
 
-// A histogram: distinct addresses.
+// A histogram: the work-items use different addresses.
 KERNEL atomic_scatter(GLOBAL uint* bins, uint bin_count) {
   ATOMIC_INC(bins + (GLOBAL_ID(0) * 7u) % bin_count);
 }

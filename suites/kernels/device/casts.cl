@@ -1,11 +1,11 @@
-// Numbers of every type as numbers of every other one. With FP64 or FP16 defined: the pairs of double or half, which not every
-// device has.
+// Conversions from every number type to every other. FP64 and FP16 select the pairs with double or half, which not
+// every device supports.
 #include "suites/kernels/device/portable_cuda.h"
 
 #ifdef __CUDACC__
-#define CHAR signed char  // a char has the sign that the host's has
+#define CHAR signed char  // the char of the host is signed
 #define CAST(TO, value) ((TO)(value))
-#define SATURATED(TO, value) ((value) != (value) ? (TO)0 : saturated_from_float<TO>(value))  // 0 for what is no number
+#define SATURATED(TO, value) ((value) != (value) ? (TO)0 : saturated_from_float<TO>(value))  // 0 for NaN
 #else
 #define CHAR char
 #define CAST(TO, value) convert_##TO(value)
@@ -19,21 +19,22 @@
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #endif
 
-// Rounded as the languages do where no other way is named. A float beyond the integers of a type has no result.
+// Rounds as the language does by default. A float out of the range of the integer type has no defined result.
 #define PLAIN(FROM, from, TO, to)                                               \
   KERNEL cast_##from##_##to(GLOBAL const FROM* x, GLOBAL TO* out, uint n) {     \
     const uint i = GLOBAL_ID(0);                                                \
     if (i < n) out[i] = CAST(TO, x[i]);                                         \
   }
 
-// To an integer, which stops at the ends.
+// Converts to an integer type and saturates at its limits.
 #define SATURATING(FROM, from, TO, to)                                          \
   KERNEL saturate_##from##_##to(GLOBAL const FROM* x, GLOBAL TO* out, uint n) { \
     const uint i = GLOBAL_ID(0);                                                \
     if (i < n) out[i] = SATURATED(TO, x[i]);                                    \
   }
 
-// To the nearest, towards zero, up and down, one behind the other. The runtime of CUDA has a function for few of the pairs.
+// Rounds to the nearest, towards zero, up, and down. The four results follow one another in planes. The CUDA
+// runtime has such functions for few of the pairs.
 #ifdef __CUDACC__
 #define FOUR_WAYS(FROM, from, TO, to, stops)
 #else
@@ -61,7 +62,7 @@
 #define FLOAT_TO(TO, to, FROM, from) \
   PLAIN(FROM, from, TO, to) SATURATING(FROM, from, TO, to) FOUR_WAYS(FROM, from, TO, to, _sat)
 #define TO_FLOAT(FROM, from, TO, to) PLAIN(FROM, from, TO, to) FOUR_WAYS(FROM, from, TO, to, )
-// Between integers: CUDA has no function that stops at the ends.
+// Between integer types. CUDA has no saturating function for them.
 #ifdef __CUDACC__
 #define BETWEEN(FROM, from, TO, to) PLAIN(FROM, from, TO, to)
 #else

@@ -1,5 +1,5 @@
-// What the lanes of a sub-group of LANES, those of them that take part, and all work-items of a group do together, by the functions
-// that OpenCL alone has. Result k of work-item i is out[k * n + i], for n work-items.
+// Collective functions that only OpenCL has: of the lanes of a sub-group of LANES, of the active lanes, and of all
+// work-items of a group. Result k of work-item i is out[k * n + i], for n work-items.
 #include "suites/kernels/device/portable.h"
 
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
@@ -7,7 +7,7 @@
 #define RESULT(k, value) out[(k) * n + i] = (value);
 #define YES(condition) ((condition) ? 1u : 0u)
 
-// Who is the first, what it has, and how the lanes lie to each other.
+// The elected lane, its value, and masks of the lanes relative to each lane.
 KERNEL LANES_REQUIRED elections(GLOBAL const uint* in, GLOBAL uint* out, uint n) {
   const uint i = GLOBAL_ID(0);
   RESULT(0u, YES(sub_group_elect()))
@@ -22,8 +22,8 @@ KERNEL LANES_REQUIRED elections(GLOBAL const uint* in, GLOBAL uint* out, uint n)
   RESULT(9u, get_max_sub_group_size())
 }
 
-// For each lane: whether all have the same where that one alone has another value, which differs in the highest byte; whether it
-// voted yes; and what it has.
+// Results for each lane `odd`: whether all values are equal if the value of only this lane differs (in the highest
+// byte), its vote, and its value.
 KERNEL LANES_REQUIRED lane_by_lane(GLOBAL const uint* in, GLOBAL uint* out, uint n) {
   const uint i = GLOBAL_ID(0);
   const uint lane = get_sub_group_local_id();
@@ -40,7 +40,7 @@ KERNEL LANES_REQUIRED lane_by_lane(GLOBAL const uint* in, GLOBAL uint* out, uint
   }
 }
 
-// In clusters of 1, 2, 4 and so on lanes: the sum, and the larger one.
+// Sums and maxima in clusters of 1, 2, 4 and 8 lanes.
 #define CLUSTERS(k, size)                                                \
   RESULT(2u * k, sub_group_clustered_reduce_add(in[i], size))            \
   RESULT(2u * k + 1u, sub_group_clustered_reduce_max(in[i], size))
@@ -52,8 +52,8 @@ KERNEL LANES_REQUIRED clusters(GLOBAL const uint* in, GLOBAL uint* out, uint n) 
   CLUSTERS(3u, 8u)
 }
 
-// Two of three lanes go another way, and one of five has left before. The two ways end in different calls: what is the same at their
-// ends the optimizer joins.
+// One of three lanes takes one branch, the others take another, and one of five lanes has left before. The
+// branches end with different calls, because the optimizer would merge equal ones.
 KERNEL LANES_REQUIRED some_lanes(GLOBAL const uint* in, GLOBAL uint* out, uint n) {
   const uint i = GLOBAL_ID(0);
   const uint lane = get_sub_group_local_id();
@@ -81,7 +81,8 @@ KERNEL LANES_REQUIRED some_lanes(GLOBAL const uint* in, GLOBAL uint* out, uint n
   }
 }
 
-// For each work-item of the group: whether any, and whether all have something where it alone has it, or alone has it not.
+// Results for each work-item `odd` of the group: any and all for a condition that only this work-item meets, and
+// for one that only this work-item does not meet.
 KERNEL LANES_REQUIRED group_votes(GLOBAL uint* out, uint n) {
   const uint i = GLOBAL_ID(0);
   for (uint odd = 0u; odd < GROUP_SIZE(0); ++odd) {
@@ -91,7 +92,7 @@ KERNEL LANES_REQUIRED group_votes(GLOBAL uint* out, uint n) {
   }
 }
 
-// What the work-item at `where` has, for groups of one, two and three dimensions.
+// The value of the work-item at (x, y, z), for groups of one, two and three dimensions.
 KERNEL LANES_REQUIRED group_broadcasts(GLOBAL const ulong* in, GLOBAL ulong* out, uint dimensions, uint x, uint y, uint z) {
   const size_t i = get_global_linear_id();
   out[i] = dimensions == 1u   ? work_group_broadcast(in[i], x)

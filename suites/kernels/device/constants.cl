@@ -1,9 +1,9 @@
-// What is decided outside the source: specialization constants 0 to 2, and variables that the host can reach
-// by name. The former are Level Zero's.
+// Values that are set outside of the source: specialization constants 0 to 2, and variables that the host accesses
+// by name. Only Level Zero has specialization constants.
 #include "suites/kernels/device/portable.h"
 
 #ifndef __CUDACC__
-// The translator makes an OpSpecConstant with this id and default of a call to it.
+// The translator replaces a call of it with an OpSpecConstant of this id and default value.
 int __attribute__((overloadable)) __spirv_SpecConstant(int id, int initial);
 long __attribute__((overloadable)) __spirv_SpecConstant(int id, long initial);
 float __attribute__((overloadable)) __spirv_SpecConstant(int id, float initial);

@@ -1,15 +1,16 @@
-// Where a program goes: by numbers of every width, from loop to loop, and into functions that have memory of their own.
+// Control flow: switches over numbers of every width, nested loops, and functions with memory of their own.
 #include "suites/kernels/device/portable_cuda.h"
 
 #ifdef __CUDACC__
 #define SEPARATE static __device__ __noinline__
-#define CHAR signed char  // a char has the sign that the host's has
+#define CHAR signed char  // the char of the host is signed
 #else
 #define SEPARATE __attribute__((noinline)) static
 #define CHAR char
 #endif
 
-// The labels are those of suites/kernels/check_programs.cc, by their places in its tables; 99 for none.
+// The labels are those of suites/kernels/check_programs.cc, by their places in its tables. The default result is
+// 99.
 #define BY(T, name, first, second, third, fourth)                            \
   KERNEL switch_##name(GLOBAL const T* x, GLOBAL uint* out, uint n) {        \
     const uint i = GLOBAL_ID(0);                                             \
@@ -45,7 +46,7 @@ BY(uint, u32, 4294967295u, 2147483648u, 65536u, 256u)
 BY(long, i64, -1, 4294967296, -4294967296, 4294967295)
 BY(ulong, u64, 18446744073709551615ul, 4294967296ul, 0x8000000000000000ul, 4294967295ul)
 
-// Numbers of a row from `first` on, shuffled in memory of its own, a lot of it, whose places only the running program knows.
+// A function with a large private array, which it indexes with numbers that only exist at run time.
 SEPARATE uint shuffled(uint first, uint by) {
   uint own[256];
   for (uint k = 0u; k < 8u; ++k) own[32u * (k * by % 8u)] = first + k * k;
@@ -53,7 +54,7 @@ SEPARATE uint shuffled(uint first, uint by) {
   for (uint k = 0u; k < 8u; ++k) result = result * 3u + own[32u * (k ^ (first & 7u))];
   return result;
 }
-// Calls it while it has something in memory itself.
+// Calls shuffled() while its own private array is in use.
 SEPARATE uint between(uint first, uint by) {
   uint own[5];
   for (uint k = 0u; k < 5u; ++k) own[(k + by) % 5u] = first ^ k;
@@ -72,10 +73,10 @@ KERNEL calls(GLOBAL const uint* x, GLOBAL uint* out, uint n) {
   const uint by = 2u * (x[i] % 4u) + 1u;
   uint result = between(x[i], by);
   for (uint k = 0u; k < 6u; ++k) result = result * 7u + own[8u * k];
-  out[i] = result + 1000u * GLOBAL_SIZE(0) + LOCAL_ID(0);  // which are asked for now only
+  out[i] = result + 1000u * GLOBAL_SIZE(0) + LOCAL_ID(0);  // reads these sizes only here
 }
 
-// More calls and more rounds than any device does at once. Work-items leave one after another.
+// More calls and rounds than a device executes at a time. The work-items end one after another.
 KERNEL many_calls(GLOBAL const uint* x, GLOBAL uint* out, uint rounds, uint n) {
   const uint i = GLOBAL_ID(0);
   if (i >= n) return;

@@ -1,7 +1,7 @@
-// From float to integers and halves and back, in every rounding mode that OpenCL C names.
+// Conversions from float to integers and halves and back, in every rounding mode of OpenCL C.
 #include "suites/kernels/device/portable_cuda.h"
 
-// Six words a work-item: to int by zero, even, up, down; saturated to signed and unsigned bytes.
+// Six words per work-item: to int toward zero, to even, up and down; saturated to signed and unsigned bytes.
 KERNEL float_to_int(GLOBAL const float* x, GLOBAL int* out) {
   const uint i = GLOBAL_ID(0);
   GLOBAL int* mine = out + 6u * i;
@@ -19,7 +19,7 @@ KERNEL int_to_float(GLOBAL const int* x, GLOBAL float* out) {
   out[2u * i + 1u] = convert_float_rte((uint)x[i]);
 }
 
-// To half by storing and back by loading: neither needs arithmetic on halves.
+// Converts to half by a store and back by a load. Neither needs arithmetic on halves.
 KERNEL float_to_half(GLOBAL const float* x, GLOBAL half* out) {
   const uint i = GLOBAL_ID(0);
   vstore_half_rte(x[i], i, out);

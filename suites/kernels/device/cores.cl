@@ -1,7 +1,8 @@
-// The same work on every core, in groups of CORE_ITEMS work-items and sub-groups of LANES. No program can choose a
-// core: the first group that runs on one claims its row, and the others leave. No group waits for another.
+// The same work on every core, in groups of CORE_ITEMS work-items and sub-groups of LANES. A program cannot choose
+// a core. The first group that runs on a core claims the row of this core, and the other groups leave. No group
+// waits for another.
 //
-// DOUBLES and FLOAT_ATOMICS each compile a module of their own, because some devices refuse such a module.
+// DOUBLES and FLOAT_ATOMICS each compile a separate module, because some devices refuse such a module.
 #include "suites/kernels/device/cores.h"
 #include "suites/kernels/device/portable_cuda.h"
 
@@ -14,7 +15,7 @@
 #define ADD_IN_GROUP(at, value) atomicAdd(at, value)
 #define as_ulong(value) ((ulong)__double_as_longlong(value))
 
-// `threads` is only Level Zero's.
+// On CUDA, `threads` is 1.
 DEVICE uint core_id(uint threads) {
   uint id;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
@@ -37,7 +38,7 @@ DEVICE uint core_id(uint threads) {
 uint __attribute__((overloadable)) intel_sub_group_shuffle(uint value, uint lane);
 uint __attribute__((overloadable)) intel_sub_group_shuffle_xor(uint value, uint mask);
 
-// SPV_INTEL_hw_thread_queries. `threads` of them, whose numbers are neighbours, make a core.
+// Built-ins of SPV_INTEL_hw_thread_queries. `threads` hardware threads with consecutive numbers form a core.
 uint __attribute__((overloadable, const)) __spirv_BuiltInGlobalHWThreadIDINTEL(void);
 uint __attribute__((overloadable, const)) __spirv_BuiltInSubDeviceIDINTEL(void);
 DEVICE uint core_id(uint threads) {
@@ -47,14 +48,14 @@ DEVICE uint core_id(uint threads) {
 
 #endif
 
-// What a launch is given: how many hardware threads make a core, the core that is to work or ANY_CORE or ALL_GROUPS,
-// the seed, and how often to repeat the work.
+// The parameters of a launch: the number of hardware threads of a core, the wanted core or ANY_CORE or ALL_GROUPS,
+// the seed, and the number of repetitions.
 #define CORE_PARAMETERS \
   GLOBAL uint *claims, GLOBAL uint *rows, uint threads, uint wanted, uint seed, uint rounds
 
 #define NO_ROW 0xffffffffu
 
-// The row of the calling group. The word behind the last claim counts groups whose core has no row.
+// The row of the calling group. The word after the last claim counts groups whose core has no row.
 DEVICE uint claim_row(GLOBAL uint* claims, uint threads, uint wanted) {
   const uint core = core_id(threads);
   if (core >= CORE_ROWS) {
@@ -66,7 +67,7 @@ DEVICE uint claim_row(GLOBAL uint* claims, uint threads, uint wanted) {
   return wanted == ALL_GROUPS ? CORE_ROWS : NO_ROW;
 }
 
-// To the row of this group, or out of the kernel.
+// Declares the row of this group, or leaves the kernel.
 #define CLAIM_ROW(row)                                                    \
   LOCAL uint claimed[1];                                                  \
   if (LOCAL_ID(0) == 0u) claimed[0] = claim_row(claims, threads, wanted); \
@@ -76,7 +77,7 @@ DEVICE uint claim_row(GLOBAL uint* claims, uint threads, uint wanted) {
 
 #ifdef DOUBLES
 
-// Doubles: products, fused multiply-adds, quotients, and products that are denormal numbers.
+// Doubles: products, fused multiply-adds, quotients, and denormal products.
 KERNEL core_doubles(CORE_PARAMETERS) {
   CLAIM_ROW(row);
   uint state = core_mix(seed + LOCAL_ID(0)), word = 0u;
@@ -94,7 +95,7 @@ KERNEL core_doubles(CORE_PARAMETERS) {
 
 #elif defined(FLOAT_ATOMICS)
 
-// Atomic additions in local memory: of normal numbers whose sum is denormal, and of denormal numbers.
+// Atomic additions in local memory: normal numbers with a denormal sum, and denormal numbers.
 KERNEL core_sums(CORE_PARAMETERS) {
   LOCAL float sums[CORE_ITEMS];
   CLAIM_ROW(row);
@@ -112,7 +113,7 @@ KERNEL core_sums(CORE_PARAMETERS) {
 
 #else
 
-// Integers, of 32 and 64 bits: products, quotients, remainders, shifts.
+// Integers of 32 and 64 bits: products, quotients, remainders, shifts.
 KERNEL core_integers(CORE_PARAMETERS) {
   CLAIM_ROW(row);
   uint x = core_mix(seed + LOCAL_ID(0)), y = core_mix(x);
@@ -126,8 +127,8 @@ KERNEL core_integers(CORE_PARAMETERS) {
   row[LOCAL_ID(0)] = x ^ y;
 }
 
-// A matrix times another, CORE_EDGE wide, with fused multiply-adds in one order, again and again: each product is
-// shrunk, and gets new numbers on top.
+// Products of two matrices of CORE_EDGE x CORE_EDGE, with fused multiply-adds in a fixed order. Each product is
+// scaled down and gets new numbers added.
 KERNEL core_products(CORE_PARAMETERS) {
   LOCAL float a[CORE_EDGE * CORE_EDGE], b[CORE_EDGE * CORE_EDGE];
   CLAIM_ROW(row);
@@ -155,7 +156,7 @@ KERNEL core_products(CORE_PARAMETERS) {
   row[item] = word;
 }
 
-// Products, sums and differences of floats that are denormal numbers. All are exact, so that a compiler may fuse them.
+// Products, sums and differences of denormal floats. All are exact, so a compiler may fuse them.
 KERNEL core_denormals(CORE_PARAMETERS) {
   CLAIM_ROW(row);
   uint state = core_mix(seed + LOCAL_ID(0)), word = 0u;
@@ -171,7 +172,7 @@ KERNEL core_denormals(CORE_PARAMETERS) {
   row[LOCAL_ID(0)] = word;
 }
 
-// Special functions, exact ones and fast ones. No document fixes their last bit: all cores have the same.
+// Special functions, exact ones and fast ones. No document defines their last bit, but all cores must agree.
 KERNEL core_functions(CORE_PARAMETERS) {
   CLAIM_ROW(row);
   uint state = core_mix(seed + LOCAL_ID(0)), word = 0u;
@@ -193,7 +194,7 @@ KERNEL core_functions(CORE_PARAMETERS) {
   row[LOCAL_ID(0)] = word;
 }
 
-// Lanes that read each other, add up and vote. No mask is 0, because a word that meets itself becomes 0.
+// Shuffles, reductions and votes of lanes. No mask is 0, because a word xor itself is 0.
 KERNEL LANES_REQUIRED core_lanes(CORE_PARAMETERS) {
   CLAIM_ROW(row);
   const uint lane = get_sub_group_local_id();
@@ -208,7 +209,7 @@ KERNEL LANES_REQUIRED core_lanes(CORE_PARAMETERS) {
   row[LOCAL_ID(0)] = word;
 }
 
-// Local memory: sums and bits by atomics that meet in few words, and copies from place to place over all of an array.
+// Local memory: sums and bits by atomics on few words, and copies between all places of an array.
 KERNEL core_local(CORE_PARAMETERS) {
   LOCAL uint sums[CORE_SLOTS], words[CORE_WORDS];
   CLAIM_ROW(row);

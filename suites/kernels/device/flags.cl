@@ -1,8 +1,9 @@
-// Flags, which OpenCL has and CUDA has not.
+// Atomic flags, which OpenCL has and CUDA lacks.
 #include "suites/kernels/device/portable.h"
 
-// Each work-item by itself, in the order of out[k * n + i]: was its flag set, and was it then, and after it was cleared; in the end it
-// is set for each other work-item. Of all work-items that take the one flag behind theirs the first finds it clear.
+// Each work-item uses a separate flag. Results, in the order of out[k * n + i]: whether the flag was set, whether
+// it was set after the first call, and whether it was set after a clear. At the end the flags of even work-items
+// are set. Then all work-items take one common flag, and the first of them finds it clear.
 KERNEL take_flags(volatile GLOBAL atomic_flag* flags, GLOBAL uint* out, uint n) {
   const uint i = GLOBAL_ID(0);
   volatile GLOBAL atomic_flag* flag = flags + i;

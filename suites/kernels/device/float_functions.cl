@@ -1,6 +1,7 @@
-// The functions of floats that OpenCL has, function number which[i] for vector i, of scalars and of vectors of LANES elements: those
-// of one PART, the first digit of their numbers; the last part has all from 60 on.
-// With FP64 or FP16 defined: of doubles or halves. The numbers are those of suites/kernels/check_math_functions_xpu.cc.
+// The float functions of OpenCL, for scalars and for vectors of LANES elements. Vector i is given to function
+// number which[i]. A module contains the functions of one PART, the first digit of their numbers; the last part
+// has all from 60. FP64 and FP16 select double and half. The numbers are those of
+// suites/kernels/check_math_functions_xpu.cc.
 #include "suites/kernels/device/portable.h"
 #include "suites/kernels/device/vectors.h"
 
@@ -20,7 +21,8 @@
 #define AS_NUMBERS(integers) JOINED(convert_, VECTOR(T))(integers)
 #define AS_INTEGERS(numbers) JOINED(convert_, VECTOR(int))(numbers)
 
-// What the language calls max() and min() is translated to the functions that it calls fmax() and fmin().
+// The translator maps max() and min() of the language to the instructions of fmax() and fmin(). These declarations
+// select the instructions fmax_common and fmin_common.
 VECTOR(T) __attribute__((overloadable)) __spirv_ocl_fmax_common(VECTOR(T), VECTOR(T));
 VECTOR(T) __attribute__((overloadable)) __spirv_ocl_fmin_common(VECTOR(T), VECTOR(T));
 
@@ -28,7 +30,7 @@ VECTOR(T) __attribute__((overloadable)) __spirv_ocl_fmin_common(VECTOR(T), VECTO
   case number:                  \
     result = (value);           \
     break;
-// Those that put a second result, an integer, where a pointer says.
+// Functions that write a second result, an integer, through a pointer.
 #define WITH_INTEGER(number, value) \
   case number:                      \
     result = (value);               \
@@ -42,7 +44,7 @@ KERNEL function(GLOBAL const T* x, GLOBAL const T* y, GLOBAL const T* z, GLOBAL 
   const VECTOR(T) a = LOAD(i, x), b = LOAD(i, y), c = LOAD(i, z);
   VECTOR(T) result = 0, second = 0;
   VECTOR(int) integers = 0;
-  (void)b, (void)c, (void)integers;  // a part may need none of them
+  (void)b, (void)c, (void)integers;  // a part may use none of them
   switch (which[i]) {
 #if PART == 0
     FUNCTION(0, acos(a))
@@ -94,7 +96,7 @@ KERNEL function(GLOBAL const T* x, GLOBAL const T* y, GLOBAL const T* z, GLOBAL 
     FUNCTION(42, smoothstep(fmin(a, b), fmax(a, b) + (T)1, c))
     FUNCTION(43, sign(a))
     FUNCTION(44, -a)
-#elif PART == 5  // of the whole vector
+#elif PART == 5  // functions of the whole vector
     FUNCTION(50, length(a))
     FUNCTION(51, distance(a, b))
     FUNCTION(52, normalize(a))

@@ -1,5 +1,5 @@
-// One kernel that applies function number `which` to each element, so that a table on the host can sweep them
-// all. T is the type (float, double, half); the numbers are those of suites/kernels/numeric.cc.
+// A kernel that applies function number `which` to each element. The host has a table of these functions in
+// suites/kernels/numeric.cc, with the same numbers. T is the type (float, double, half).
 #include "suites/kernels/device/portable_cuda.h"
 
 #ifdef FP64

@@ -1,5 +1,5 @@
-// Floats of 8 bits, by the functions that the vendor has for them: CUDA's, which are instructions of the
-// device from compute capability 8.9 on; in OpenCL C, which has none, by arithmetic.
+// Conversions of 8-bit floats by functions of the vendor. The functions of CUDA are device instructions since
+// compute capability 8.9. OpenCL C has no such functions, so arithmetic replaces them.
 #ifdef __CUDACC__
 
 #include <cuda_fp8.h>

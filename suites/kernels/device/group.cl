@@ -1,7 +1,7 @@
-// What a group does together: local memory, barriers, reductions.
+// Communication in a group: local memory, barriers, reductions.
 #include "suites/kernels/device/portable.h"
 
-// Each group sums 256 words by halves, in local memory.
+// Each group sums 256 words in local memory, by halves.
 KERNEL reduce(GLOBAL const uint* in, GLOBAL uint* sums, uint n) {
   LOCAL uint scratch[256];
   const uint local_id = LOCAL_ID(0);
@@ -13,7 +13,8 @@ KERNEL reduce(GLOBAL const uint* in, GLOBAL uint* sums, uint n) {
   if (local_id == 0) sums[GROUP_ID(0)] = scratch[0];
 }
 
-// Each work-item reads what its mirror image in the group wrote: wrong without the barrier, for every pair.
+// Each work-item reads the word that its mirror image in the group wrote. Without the barrier, every pair is
+// wrong.
 KERNEL mirror(GLOBAL const uint* in, GLOBAL uint* out) {
   LOCAL uint scratch[256];
   scratch[LOCAL_ID(0)] = in[GLOBAL_ID(0)];
@@ -21,7 +22,7 @@ KERNEL mirror(GLOBAL const uint* in, GLOBAL uint* out) {
   out[GLOBAL_ID(0)] = scratch[GROUP_SIZE(0) - 1u - LOCAL_ID(0)];
 }
 
-// Two different buffers of local memory must not overlap.
+// Two arrays in local memory must not overlap.
 KERNEL two_locals(GLOBAL uint* out) {
   LOCAL uint first[64];
   LOCAL uint second[64];

@@ -1,7 +1,7 @@
-// Local memory whose size the launch decides.
+// Local memory whose size is set by the launch.
 #include "suites/kernels/device/portable.h"
 
-// The groups of a launch lie behind each other, whatever their shape.
+// Reverses the words of each group. The groups of a launch follow each other in memory, in any shape.
 KERNEL reverse_local(GLOBAL const uint* in, GLOBAL uint* out LOCAL_PARAMETER(uint, scratch)) {
   LOCAL_ARGUMENT(uint, scratch);
   const uint items = GROUP_SIZE(0) * GROUP_SIZE(1) * GROUP_SIZE(2);
@@ -12,7 +12,7 @@ KERNEL reverse_local(GLOBAL const uint* in, GLOBAL uint* out LOCAL_PARAMETER(uin
   out[first + mine] = scratch[items - 1u - mine];
 }
 
-// Uses scratch[0] and scratch[last] only: how large local memory may be.
+// Uses only scratch[0] and scratch[last], to test the largest size of local memory.
 KERNEL touch_local(GLOBAL uint* out LOCAL_PARAMETER(uint, scratch), uint words) {
   LOCAL_ARGUMENT(uint, scratch);
   if (LOCAL_ID(0) == 0) {
@@ -23,7 +23,7 @@ KERNEL touch_local(GLOBAL uint* out LOCAL_PARAMETER(uint, scratch), uint words) 
   if (LOCAL_ID(0) == 0) out[GROUP_ID(0)] = scratch[words - 1u];
 }
 
-// Tells whether local memory holds what a kernel of this name left there, then leaves it there again.
+// Counts the words of local memory that an earlier group of this kernel left there, then writes them again.
 KERNEL leave_secret(GLOBAL uint* found LOCAL_PARAMETER(uint, scratch)) {
   LOCAL_ARGUMENT(uint, scratch);
   const uint secret = 0x5ec2e7u ^ LOCAL_ID(0);
@@ -33,8 +33,9 @@ KERNEL leave_secret(GLOBAL uint* found LOCAL_PARAMETER(uint, scratch)) {
   GROUP_BARRIER();
 }
 
-// Local memory of several kinds in one kernel: two arrays of the kernel's own, and what the launch decides, which in OpenCL are
-// three buffers. Each work-item writes to all of them; then it reads what its mirror image wrote to each of them, five words.
+// Local memory of several kinds in one kernel: two arrays of the kernel, and the memory of the launch, which is
+// three buffers in OpenCL. Each work-item writes to all of them, and then reads five words that its mirror image
+// wrote.
 #ifdef __CUDACC__
 #define THREE_PARAMETERS LOCAL_PARAMETER(uchar, first)
 #define THREE_ARGUMENTS(items)                          \

@@ -1,8 +1,9 @@
-// Who each work-item thinks it is.
+// The ids of each work-item.
 #include "suites/kernels/device/portable.h"
 
-// Eight words a work-item, at its linear index without the offset: global id x y z, local id as one number,
-// group id as one number, and the sizes as each sees them.
+// Writes eight words per work-item, at its linear index without the offset: global id x y z, local id as one
+// number, group id as one number, and the sizes of the group, of the launch in groups, and of the launch in
+// work-items.
 KERNEL ids(GLOBAL uint* out) {
   const uint gx = GLOBAL_ID(0) - GLOBAL_OFFSET(0);
   const uint gy = GLOBAL_ID(1) - GLOBAL_OFFSET(1);
@@ -20,7 +21,7 @@ KERNEL ids(GLOBAL uint* out) {
 }
 
 #ifndef __CUDACC__
-// Two words a work-item, at the same index: the ids that the device counts in one number.
+// Writes two words per work-item, at the same index: the linear ids of the device.
 KERNEL linear_ids(GLOBAL uint* out) {
   const uint gx = GLOBAL_ID(0) - GLOBAL_OFFSET(0);
   const uint gy = GLOBAL_ID(1) - GLOBAL_OFFSET(1);
@@ -31,7 +32,7 @@ KERNEL linear_ids(GLOBAL uint* out) {
 }
 #endif
 
-// Each group counts itself once: a group that runs twice or never shows.
+// Counts each group once. A group that runs twice or never is thereby detected.
 KERNEL count_groups(GLOBAL uint* counts) {
   if (LOCAL_ID(0) == 0) ATOMIC_ADD(counts + GROUP_ID(0), 1u);
 }

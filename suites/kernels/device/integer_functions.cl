@@ -1,5 +1,6 @@
-// Integer functions that OpenCL has and CUDA has not, for every width with and without sign, of scalars and of vectors of LANES
-// elements. Result k of element i is out[k * n + i]. The order of the results is that of suites/kernels/check_functions_xpu.cc.
+// Integer functions that OpenCL has and CUDA lacks, for every width with and without sign, for scalars and for
+// vectors of LANES elements. Result k of element i is out[k * n + i]. The order of the results is that of
+// suites/kernels/check_functions_xpu.cc.
 #include "suites/kernels/device/portable.h"
 #include "suites/kernels/device/vectors.h"
 
@@ -12,7 +13,7 @@
   }
 #define RESULT(k, value) STORE(value, i, out + k * n);
 
-// The language has a remainder with the sign of the dividend only, and no function that reverses bits.
+// A remainder with the sign of the divisor. OpenCL C has only one with the sign of the dividend.
 #define DECLARE(T)                                                             \
   VECTOR(T) __attribute__((overloadable)) __spirv_SMod(VECTOR(T), VECTOR(T));
 DECLARE(char) DECLARE(short) DECLARE(int) DECLARE(long)
@@ -34,14 +35,14 @@ DECLARE(char) DECLARE(short) DECLARE(int) DECLARE(long)
   KERNEL floored_##name(GLOBAL const T* x, GLOBAL const T* y, GLOBAL const T* z, GLOBAL T* out, uint n) \
   WITH_OPERANDS(T, RESULT(0, __spirv_SMod(a, b)) (void)c;)
 
-// The high half and the low half, of twice as many bits.
+// Joins a high half and a low half to a number of twice as many bits.
 #define UPSAMPLED(T, LOW, WIDE, name)                                          \
   KERNEL upsampled_##name(GLOBAL const T* x, GLOBAL const LOW* y, GLOBAL WIDE* out, uint n) { \
     const uint i = GLOBAL_ID(0);                                               \
     if (i < n / LANES) STORE(upsample(LOAD(i, x), LOAD(i, y)), i, out);        \
   }
 
-// Of numbers that have 24 bits.
+// Functions of operands with 24 bits.
 #define SHORTENED(T, name, narrowed)                                           \
   KERNEL shortened_##name(GLOBAL const T* x, GLOBAL const T* y, GLOBAL const T* z, GLOBAL T* out, uint n) \
   WITH_OPERANDS(                                                               \

@@ -1,5 +1,5 @@
-// Integer operations, of which each has one right result, for every width with and without sign; and of vectors of LANES
-// elements, which OpenCL has and CUDA does not. Result k of element i is out[k * n + i], whatever the number of lanes.
+// Integer operations with exactly one right result, for every width with and without sign. OpenCL also has them
+// for vectors of LANES elements, CUDA does not. Result k of element i is out[k * n + i], for any number of lanes.
 // The order of the results is that of suites/kernels/check_integers.cc.
 #include "suites/kernels/device/portable_cuda.h"
 
@@ -25,10 +25,10 @@
   }
 #define RESULT(k, value) STORE(value, i, out + k * n);
 
-// Bit k: whether the relation number k holds.
+// Bit k is set if relation number k holds.
 #define BIT_IF(T, k, relation) ((relation) ? (VECTOR(T))(1 << k) : (VECTOR(T))(0))
 
-// Where the sign matters.
+// Operations that depend on the sign.
 #define ORDERED(T, name)                                                                          \
   KERNEL ordered_##name(GLOBAL const T* x, GLOBAL const T* y, GLOBAL T* out, uint n)              \
   WITH_OPERANDS(                                                                                  \
@@ -44,7 +44,7 @@
          RESULT(8, hadd(a, b))                                                                    \
          RESULT(9, rhadd(a, b)))
 
-// Where it does not: modulo 2^bits.
+// Operations modulo 2^bits, which do not depend on the sign.
 #define MODULAR(T, name)                                                                          \
   KERNEL modular_##name(GLOBAL const T* x, GLOBAL const T* y, GLOBAL T* out, uint n)              \
   WITH_OPERANDS(                                                                                  \
@@ -61,15 +61,15 @@
          RESULT(10, popcount(a))                                                                  \
          RESULT(11, clz(a)))
 
-// Division, also by 0, and such that overflows: both have some value. Quotient and remainder are kernels of their
-// own, because the optimizer joins the two by an instruction (freeze) that llvm-spirv-15 cannot translate.
+// Division, also by 0 and with overflow, whose results are undefined. Quotient and remainder are separate kernels,
+// because the optimizer joins the two by an instruction (freeze) that llvm-spirv-15 cannot translate.
 #define DIVISION(T, name)                                                                         \
   KERNEL quotients_##name(GLOBAL const T* x, GLOBAL const T* y, GLOBAL T* out, uint n)            \
   WITH_OPERANDS(T, RESULT(0, a / b))                                                              \
   KERNEL remainders_##name(GLOBAL const T* x, GLOBAL const T* y, GLOBAL T* out, uint n)           \
   WITH_OPERANDS(T, RESULT(0, a % b))
 
-// A char of CUDA has the sign that the host's has.
+// The char of the host is signed.
 #ifdef __CUDACC__
 #define CHAR signed char
 #else

@@ -1,7 +1,7 @@
-// Accesses that need more than 32 bits of an index.
+// Accesses whose index needs more than 32 bits.
 #include "suites/kernels/device/portable.h"
 
-// One word each `stride` words: its own number, and a mark.
+// Writes to each `stride`-th word its number and a mark.
 KERNEL write_apart(GLOBAL uint* words, ulong stride, uint n) {
   const uint i = GLOBAL_ID(0);
   if (i < n) words[i * stride] = 0xabc00000u + i;

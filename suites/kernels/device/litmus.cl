@@ -1,9 +1,9 @@
-// Memory ordering and communication between groups and with the host.
+// Memory order, and communication between groups and with the host.
 #include "suites/kernels/device/portable.h"
 
-// Message passing (two groups at a time, in pairs): the even group writes data and then releases a flag, the
-// odd one waits a bounded number of looks for the flag and then reads the data. out[pair] = 2 when the flag
-// did not come in time, 1 when it came with the data, 0 when it came without: the forbidden result.
+// Message passing between pairs of groups. The even group writes data and then releases a flag. The odd group
+// polls the flag a limited number of times and then reads the data. out[pair] is 2 if the flag did not come in
+// time, 1 if it came with the data, and 0 if it came without the data, which is forbidden.
 KERNEL message_passing(volatile GLOBAL atomic_word* flags, volatile GLOBAL uint* data, GLOBAL uint* out,
                        uint looks) {
   if (LOCAL_ID(0) != 0) return;
@@ -22,7 +22,7 @@ KERNEL message_passing(volatile GLOBAL atomic_word* flags, volatile GLOBAL uint*
   out[pair] = seen == 0u ? 2u : value == 42u ? 1u : 0u;
 }
 
-// One item loads eight words, one after the other.
+// One work-item loads eight words, one after the other.
 KERNEL atomic_loads(volatile GLOBAL atomic_word* words, GLOBAL uint* out) {
   if (GLOBAL_ID(0) != 0) return;
   uint i = 0;
@@ -32,10 +32,11 @@ KERNEL atomic_loads(volatile GLOBAL atomic_word* words, GLOBAL uint* out) {
   } while (i < 8u);
 }
 
-// Loops here test at their end: of others llvm-spirv-15 makes blocks in an order that SPIR-V forbids.
+// Loops in this file test at their end. For other loops, llvm-spirv-15 emits blocks in an order that SPIR-V
+// forbids.
 
-// Waits until the host writes `open` (bounded, so that a lost write is an answer and no hang), then writes 1
-// to `done`, and how often it had to look.
+// Polls `open` until the host writes it, then writes 1 to `done`. If the limit of `looks` is reached, writes 2, so
+// that a lost write is a result and not a hang.
 KERNEL gate(GLOBAL uint* open, GLOBAL uint* done, ulong looks) {
   if (GLOBAL_ID(0) != 0) return;
   uint seen = 0;
@@ -47,9 +48,9 @@ KERNEL gate(GLOBAL uint* open, GLOBAL uint* done, ulong looks) {
   ATOMIC_STORE_SYSTEM(done, seen != 0u ? 1u : 2u);
 }
 
-// All groups meet `rounds` times, at least once: each adds itself and looks, at most `looks` times, until all
-// have. For cooperative launches; where groups run one after another, the first one gives up and tells how
-// many it saw.
+// All groups meet `rounds` times, at least once. Each group adds itself, and polls at most `looks` times until all
+// have arrived. For cooperative launches. If groups run one after another, the first one stops polling and writes
+// the number of arrivals that it saw.
 KERNEL grid_barrier(volatile GLOBAL atomic_word* arrived, GLOBAL uint* out, uint rounds, uint looks) {
   const uint groups = GROUPS(0) * GROUPS(1) * GROUPS(2);
   const uint group = GROUP_ID(0) + GROUPS(0) * (GROUP_ID(1) + GROUPS(1) * GROUP_ID(2));

@@ -1,4 +1,4 @@
-// Variables that host and device share, where nvcc compiles them; elsewhere they are the device's.
+// Managed variables, which host and device share, if nvcc compiles them; otherwise variables of the device.
 #include "suites/kernels/device/portable.h"
 
 #ifdef __NVCC__

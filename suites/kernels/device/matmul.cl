@@ -1,11 +1,11 @@
-// Tiled products with local memory and barriers, and the layers of a perceptron on top of them, forward and
-// backward. TILE is a macro of the build; dimensions need not be multiples of it. Sums run over k in
-// ascending order with one fma per term, so the result does not depend on TILE and the error bound of the
-// checks can be derived: |error| <= (K + 2) * 2^-24 * sum |a||b| to first order.
+// Tiled matrix products with local memory and barriers, and the layers of a perceptron, forward and backward. TILE
+// is a macro of the build; dimensions need not be multiples of it. Sums run over k in ascending order with one fma
+// per term, so the result does not depend on TILE. The error bound of the checks is derived from it:
+//error| <= (K + 2) * 2^-24 * sum |a||b| to first order.
 #include "suites/kernels/device/portable.h"
 
-// c[m][n] = act(sum_k a(m, k) * b(k, n) + bias[n]), with a and b read by strides so that transposes cost
-// nothing.
+// c[m][n] = act(sum_k a(m, k) * b(k, n) + bias[n]). The strides of a and b allow transposed matrices without a
+// copy.
 DEVICE float at(GLOBAL const float* matrix, uint row, uint column, uint row_stride, uint column_stride,
                 uint rows, uint columns) {
   return row < rows && column < columns ? matrix[row * row_stride + column * column_stride] : 0.0f;
@@ -30,7 +30,7 @@ KERNEL matmul(GLOBAL const float* a, GLOBAL const float* b, GLOBAL float* c, uin
   if (row < M && column < N) c[row * N + column] = sum;
 }
 
-// Forward: z = x w + bias, y = relu(z). x is M x K, w is K x N. relu is written so that a NaN stays one.
+// Forward: z = x w + bias, y = relu(z). x is M x K, w is K x N. relu keeps a NaN.
 KERNEL layer_forward(GLOBAL const float* x, GLOBAL const float* w, GLOBAL const float* bias, GLOBAL float* y,
                      uint M, uint N, uint K) {
   TILED_SUM(sum, x, K, 1, w, N, 1, M, N, K)

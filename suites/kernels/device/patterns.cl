@@ -1,9 +1,9 @@
-// Patterns over memory, which the device writes and judges itself.
+// Patterns in memory, which the device writes and verifies.
 #include "suites/kernels/device/portable.h"
 
 #define kBadPlaces 16u
 
-// What a word holds by its place: 0 its address, 1 one bit that walks, 2 noise, 3 nothing.
+// The value of a word by its address. Patterns: 0 the address, 1 one walking bit, 2 noise, 3 zeros.
 DEVICE ulong pattern_of(uint which, ulong address) {
   const ulong place = address / 8ul;
   if (which == 0u) return address;
@@ -19,8 +19,8 @@ KERNEL write_pattern(GLOBAL ulong* words, uint which, ulong invert, uint n) {
   if (i < n) words[i] = pattern_of(which, (ulong)(words + i)) ^ invert;
 }
 
-// Judges each word, and then leaves its complement. Counts the wrong ones, and says of some of them their address, what
-// was expected and what was there.
+// Verifies each word, and then writes its complement. Counts the wrong words, and returns the address, the
+// expected and the found value of some of them.
 KERNEL judge_pattern(GLOBAL ulong* words, uint which, ulong invert, GLOBAL uint* count, GLOBAL ulong* bad, uint n) {
   const uint i = GLOBAL_ID(0);
   if (i >= n) return;

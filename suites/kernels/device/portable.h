@@ -1,9 +1,9 @@
-// The common subset of OpenCL C and CUDA C++ that the kernels are written in, so that one source serves both:
-// clang makes SPIR-V from it, nvcc makes code for its own devices. A kernel is `KERNEL name(GLOBAL float* p,
-// uint n)` and has C linkage, so that it is found by its name.
+// The common subset of OpenCL C and CUDA C++ in which the kernels are written, so that one source serves both.
+// clang compiles it to SPIR-V, nvcc to code for its devices. A kernel is `KERNEL name(GLOBAL float* p, uint n)`
+// and has C linkage, so that it is found by its name.
 //
-// Features without a counterpart in CUDA (offsets, sub-group operations of OpenCL's extension, printf's
-// vectors) are used only in modules for Level Zero. Those modules do not compile as CUDA on purpose.
+// Features without a counterpart in CUDA (offsets, sub-group operations of OpenCL's extension, printf's vectors)
+// are used only in modules for Level Zero. Those modules intentionally do not compile as CUDA.
 #pragma once
 
 #ifdef __CUDACC__
@@ -24,8 +24,8 @@ using ulong = unsigned long;
 #define VOLATILE volatile
 #define GLOBAL_VARIABLE __device__
 
-// Local memory whose size the launch decides: an argument of its own in OpenCL, none in CUDA. The first macro
-// stands in the list of parameters, the second at the start of the body.
+// Local memory whose size is set by the launch: an additional argument in OpenCL, none in CUDA. The first macro is
+// part of the parameter list, the second is at the start of the body.
 #define LOCAL_PARAMETER(type, name)
 #define LOCAL_ARGUMENT(type, name) extern __shared__ type name[]
 
@@ -55,7 +55,7 @@ using ulong = unsigned long;
 #define ATOMIC_COMPARE_EXCHANGE(pointer, seen, value) atomicCAS(pointer, seen, value)
 #define ATOMIC_ADD_SYSTEM(pointer, value) atomicAdd_system((uint*)(pointer), value)
 
-// The same with memory order, for messages between groups.
+// Operations with memory order, for messages between groups.
 using atomic_word = uint;
 DEVICE uint load_acquire(const volatile uint* pointer) {
   const uint value = *pointer;
@@ -91,7 +91,7 @@ DEVICE void add_acquire_release(volatile uint* pointer, uint value) {
 #define LOCAL_PARAMETER(type, name) , __local type* name
 #define LOCAL_ARGUMENT(type, name)
 
-// 32 bits, as CUDA's: every launch of the suites is smaller than 2^32 work-items.
+// The ids have 32 bits, as in CUDA. Every launch of the suites is smaller than 2^32 work-items.
 #define GLOBAL_ID(axis) ((uint)get_global_id(axis))
 #define LOCAL_ID(axis) ((uint)get_local_id(axis))
 #define GROUP_ID(axis) ((uint)get_group_id(axis))

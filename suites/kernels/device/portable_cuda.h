@@ -1,4 +1,4 @@
-// Functions of OpenCL C, for kernels that are compiled as CUDA. Kernels that need them include this file. It
+// Functions of OpenCL C, for kernels that are compiled as CUDA. Kernels that need them include this file. The file
 // is empty for OpenCL, which has these functions.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 // ---- integers ----
 
-// Wide enough for the product of any two.
+// Wide enough for the product of any two integers.
 __extension__ using wide = __int128;
 __extension__ using unsigned_wide = unsigned __int128;
 template <typename T>
@@ -74,7 +74,7 @@ DEVICE int convert_int_sat_rtp(float x) { return __float2int_ru(x); }
 DEVICE int convert_int_sat_rtn(float x) { return __float2int_rd(x); }
 DEVICE int convert_char_sat(float x) { return max(-128, min(127, __float2int_rz(x))); }
 DEVICE int convert_uchar_sat(float x) { return max(0, min(255, __float2int_rz(x))); }
-// Through 64 bits, beyond which every narrower type has stopped.
+// Converts through 64 bits. A value that saturates a narrower type also exceeds its range there.
 template <typename T, typename F>
 DEVICE T saturated_from_float(F x) {
   if constexpr (sizeof(T) == 8 && !kSigned<T>) {
@@ -199,7 +199,7 @@ DEVICE uint sub_group_broadcast(uint value, uint lane) { return __shfl_sync(ALL_
 DEVICE int sub_group_any(int yes) { return __any_sync(ALL_LANES, yes); }
 DEVICE int sub_group_all(int yes) { return __all_sync(ALL_LANES, yes); }
 
-// __shfl_sync() has no narrow types.
+// __shfl_sync() does not support narrow types.
 template <typename T>
 using Shuffled = std::conditional_t<(sizeof(T) < 4), uint, T>;
 template <typename T>
@@ -235,7 +235,7 @@ DEVICE uint sub_group_ballot_inclusive_scan(uint4 votes) {
 DEVICE uint sub_group_ballot_find_lsb(uint4 votes) { return (uint)__ffs((int)votes.x) - 1u; }
 DEVICE uint sub_group_ballot_find_msb(uint4 votes) { return 31u - (uint)__clz((int)votes.x); }
 
-// Reductions and scans by doubled distances.
+// Reductions and scans, in steps that double the distance.
 #define SCAN_BY(operation, identity, expression)                           \
   template <typename T>                                                    \
   DEVICE T sub_group_non_uniform_scan_inclusive_##operation(T b) {         \

@@ -1,4 +1,4 @@
-// Printing from a kernel. With FP64 defined: doubles, which not every device has.
+// Kernels that print. FP64 selects doubles, which not every device supports.
 #include "suites/kernels/device/portable.h"
 #include "suites/kernels/device/print_lines.h"
 

@@ -1,5 +1,5 @@
-// What the kernels of print.cl print, and what the host would print for the same values. LINE(format, values...) is called for
-// each line.
+// The lines that the kernels of print.cl print, and that the host formats for comparison. LINE(format, values...)
+// is called for each line.
 #pragma once
 
 #define INTEGER_LINES(LINE, negative, large, long_negative, huge)                        \

@@ -1,5 +1,5 @@
-// The programs of programs.h as kernels, which are compiled with and without optimization; local memory, and structures as
-// arguments.
+// The programs of programs.h as kernels, compiled with and without optimization. Also kernels with local memory,
+// and with structures as arguments.
 #include "suites/kernels/device/portable.h"
 #include "suites/kernels/device/programs.h"
 
@@ -10,7 +10,7 @@
   }
 PROGRAMS(AS_KERNEL)
 
-// Arguments of every size between others of every alignment, as they lie one behind the other.
+// Structures of every size between arguments of every alignment. They are adjacent in memory.
 KERNEL take_structures(GLOBAL ulong* out, Bytes1 a, ulong b, Bytes3 c, ushort d, Bytes17 e, uint f, Odd g, uchar h, Packed i,
                        ulong j, Nested k, uchar l, Bytes129 m, uint n, Deep o, GLOBAL const ulong* nothing) {
   if (GLOBAL_ID(0) != 0) return;
@@ -31,13 +31,14 @@ KERNEL take_structures(GLOBAL ulong* out, Bytes1 a, ulong b, Bytes3 c, ushort d,
   out[14] = sum_of(&o, 0);
   out[15] = sum_of(&o, 1);
   out[16] = nothing == 0;
-  m.bytes[128] = 1;  // as a variable of the item
+  m.bytes[128] = 1;  // changes the argument like a variable of the work-item
   out[17] = digest_private(m.bytes, 129);
 }
 
 KERNEL run_touch_ends(GLOBAL uchar* memory, ulong bytes) { touch_ends(memory, bytes); }
 
-// Local variables of every size and alignment: each item fills its share of all of them, and reads that of another one.
+// Local variables of every size and alignment. Each work-item writes its elements of all arrays, and reads those
+// of another.
 #define LOCAL_BODY(seed)                                                                          \
   const uint i = LOCAL_ID(0), n = GROUP_SIZE(0), other = (i + 1) % n;                             \
   bytes[i] = (uchar)(seed + i);                                                                   \
@@ -79,7 +80,7 @@ KERNEL locals_backward(GLOBAL ulong* out, uint seed) {
   LOCAL_BODY(seed)
 }
 
-// One pointer that leads to memory of either kind.
+// A pointer to memory of any address space.
 NOINLINE ulong sum_behind(const ulong* first, uint count) {
   ulong sum = 0;
   for (uint i = 0; i < count; ++i) sum = sum * 3 + first[i];

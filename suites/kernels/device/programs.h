@@ -1,8 +1,9 @@
-// Programs in the language that OpenCL C, CUDA C++ and C++ share. The device runs them as kernels (programs.cl) and the host as
-// functions (suites/kernels/check_programs.cc): both must come to the same numbers. Each has kInputs numbers that may be
-// anything, and writes up to kResults.
+// Programs in the common subset of OpenCL C, CUDA C++ and C++. The device runs them as kernels (programs.cl) and
+// the host as functions (suites/kernels/check_programs.cc). Both must compute the same numbers. Each program has
+// kInputs arbitrary numbers, and writes up to kResults.
 //
-// PROGRAM_CONSTANT and PROGRAM_VARIABLE declare what lies outside of functions, CONSTANT_SPACE and GLOBAL stand at pointers to it.
+// PROGRAM_CONSTANT and PROGRAM_VARIABLE declare objects outside of functions. CONSTANT_SPACE and GLOBAL qualify
+// pointers to them.
 #pragma once
 
 #define kInputs 8
@@ -83,7 +84,7 @@ PROGRAM_CONSTANT uint kZeros[5] = {0, 0, 0, 0, 0};
 PROGRAM_CONSTANT uchar kLast[5] = {9, 8, 7, 6, 5};
 __attribute__((aligned(64))) PROGRAM_CONSTANT uchar kAligned[3] = {51, 52, 53};
 
-PROGRAM_VARIABLE(uint) words_of_program[6] = {11, 22, 33, 44, 55, 66};
+PROGRAM_VARIABLE(uint) describe_program[6] = {11, 22, 33, 44, 55, 66};
 PROGRAM_VARIABLE(ulong) zeros_of_program[3];
 PROGRAM_VARIABLE(Packed) packed_of_program = {1, 0x1020304, 0x506, 0x708090a0b0c0d0e};
 PROGRAM_VARIABLE(Deep)
@@ -92,7 +93,7 @@ deep_of_program = {
      {{{17, 18, {19, 20, 21, 61, 62}}, {22, 23, {24, 25, 26, 63, 64}}}, 27, {28, 29, 30, 31}, 32}},
     {33, 34, 35}};
 
-// The bytes behind a pointer, as one number.
+// The bytes at a pointer, combined to one number.
 NOINLINE ulong digest_private(const uchar* bytes, uint count) {
   ulong result = count;
   for (uint i = 0; i < count; ++i) result = result * 257 + bytes[i];
@@ -136,7 +137,7 @@ PROGRAM(constants) {
 
 PROGRAM(variables) {
   const uint i = (uint)(in[0] % 3), k = (uint)(in[1] % 2);
-  out[0] = words_of_program[in[0] % 6];
+  out[0] = describe_program[in[0] % 6];
   out[1] = zeros_of_program[i];
   out[2] = packed_of_program.a;
   out[3] = packed_of_program.b;
@@ -147,10 +148,10 @@ PROGRAM(variables) {
   out[8] = deep_of_program.nested[k].packed.d;
   out[9] = deep_of_program.nested[k].last;
   out[10] = deep_of_program.words[i];
-  out[11] = (ulong)&zeros_of_program[0] % 8 + (ulong)&words_of_program[0] % 4 + (ulong)&deep_of_program % 8;
+  out[11] = (ulong)&zeros_of_program[0] % 8 + (ulong)&describe_program[0] % 4 + (ulong)&deep_of_program % 8;
 }
 
-// ---- structures that are given, returned and copied ----
+// ---- structures as parameters, results and copies ----
 
 #define TURN(n)                                                                              \
   NOINLINE Bytes##n turned##n(Bytes##n given, uchar by) {                                    \
@@ -178,8 +179,9 @@ PROGRAM(structures) {
 #undef TURN_ONE
 }
 
-// Packed structures are given and returned by pointer. nvcc 13.0 stores the members of a returned one at addresses
-// that are not aligned for the instruction (st.param.b64 [func_retval0+7]), and an H100 then reads other numbers.
+// Packed structures are passed and returned by pointer. nvcc 13.0 stores the members of a returned one at
+// addresses that are not aligned for the instruction (st.param.b64 [func_retval0+7]). An H100 then reads other
+// numbers.
 NOINLINE void pack(Packed* result, uchar a, uint b, ushort c, ulong d) {
   result->a = a;
   result->b = b;
@@ -253,7 +255,8 @@ NOINLINE uchar low_byte(ulong value) { return (uchar)value; }
 NOINLINE short low_short(ulong value) { return (short)value; }
 NOINLINE float to_float(uint value) { return (float)(value % 1000) / 8; }
 
-// Each keeps bytes of its own while it calls the next one: one byte more than a multiple of what memory is aligned to.
+// Each level keeps private bytes while it calls the next one. Their number is one more than a multiple of the
+// alignment of memory.
 NOINLINE ulong level0(ulong value) {
   Bytes129 kept;
   for (uint i = 0; i < 129; ++i) kept.bytes[i] = (uchar)(value + i);
@@ -298,7 +301,7 @@ PROGRAM(calls) {
   out[10] = level0(in[6]) + level3(in[7]);
 }
 
-// Its bytes end where memory for them does.
+// The private bytes of this function end exactly at the end of an aligned piece of memory.
 NOINLINE ulong full(ulong value) {
   Bytes128 kept;
   for (uint i = 0; i < 128; ++i) kept.bytes[i] = (uchar)(value + i);
@@ -309,7 +312,7 @@ PROGRAM(room) { out[0] = full(in[0]); }
 NOINLINE void move17(GLOBAL Bytes17* to, GLOBAL const Bytes17* from) { *to = *from; }
 NOINLINE void move31(GLOBAL Bytes31* to, GLOBAL const Bytes31* from) { *to = *from; }
 
-// The first and the last element of some memory, of every width, and structures at its ends.
+// Changes the first and the last element of memory in every width, and structures at both ends.
 NOINLINE void touch_ends(GLOBAL uchar* memory, ulong bytes) {
   memory[0] += 1;
   memory[bytes - 1] += 2;
@@ -380,7 +383,7 @@ PROGRAM(choices) {
   }
 }
 
-// Loops in which several values take each other's places.
+// Loops in which several values are rotated.
 PROGRAM(rotations) {
   ulong a = in[0], b = in[1], c = in[2];
   for (uint i = 0; i < in[3] % 13; ++i) {
@@ -428,7 +431,7 @@ PROGRAM(rotations) {
   out[8] = count;
 }
 
-// ---- arrays of every width that variables index ----
+// ---- arrays of every width with variable indexes ----
 
 #define ARRAY(T, n, first)                                                                                 \
   {                                                                                                        \
@@ -468,7 +471,7 @@ PROGRAM(arrays) {
   out[23] = (*cell)[in[6] % 3];
 }
 
-// Bits that are read as another type than they were written as.
+// Bits that are written as one type and read as another.
 PROGRAM(unions) {
   union {
     ulong whole;

@@ -1,5 +1,5 @@
-// Relations of floats, and what is chosen by them: of scalars and of vectors of LANES elements. With FP64 or FP16 defined: of
-// doubles or halves. The order of the relations is that of suites/kernels/check_functions_xpu.cc.
+// Relations between floats, and selections by them, for scalars and for vectors of LANES elements. FP64 and FP16
+// select double and half. The order of the relations is that of suites/kernels/check_functions_xpu.cc.
 #include "suites/kernels/device/portable.h"
 #include "suites/kernels/device/vectors.h"
 
@@ -16,14 +16,15 @@
 #define SAME_BITS int
 #endif
 
-// What is true is 1 as a scalar, and all bits in a vector.
+// A true relation is 1 for a scalar, and all bits for a vector.
 #if LANES == 1
 #define RELATION(k, relation) bits |= (relation) ? 1 << k : 0;
 #else
 #define RELATION(k, relation) bits |= JOINED(convert_, VECTOR(int))(relation) & (1 << k);
 #endif
 
-// The instructions that are true of what is no number have no operators; the optimizer prefers others for those of their meaning.
+// The unordered comparisons, which are true for a NaN, have no operators in the language. The optimizer replaces
+// other expressions of the same meaning, so they are declared here.
 #if LANES == 1
 #define DECLARE(name) bool __attribute__((overloadable)) __spirv_##name(T, T);
 DECLARE(FUnordEqual)
@@ -49,7 +50,7 @@ bool __attribute__((overloadable)) __spirv_LogicalEqual(bool, bool);
 #define NOT(a) !(a)
 #endif
 
-// Bit k: whether relation k holds.
+// Bit k is set if relation k holds.
 KERNEL relations(GLOBAL const T* x, GLOBAL const T* y, GLOBAL int* out, uint n) {
   const uint i = GLOBAL_ID(0);
   if (i >= n / LANES) return;
@@ -86,7 +87,8 @@ KERNEL relations(GLOBAL const T* x, GLOBAL const T* y, GLOBAL int* out, uint n) 
   STORE(bits, i, out);
 }
 
-// Which of two: by a relation, by bits, and by whether a number says so: one that is not 0, of vectors one that is negative.
+// Selections: by a relation, by bits, and by select(). The condition of select() is a number other than 0 for
+// scalars, and a negative number for vectors.
 KERNEL choices(GLOBAL const T* x, GLOBAL const T* y, GLOBAL const SAME_BITS* z, GLOBAL T* out, uint n) {
   const uint i = GLOBAL_ID(0);
   if (i >= n / LANES) return;
@@ -98,7 +100,7 @@ KERNEL choices(GLOBAL const T* x, GLOBAL const T* y, GLOBAL const SAME_BITS* z, 
 }
 
 #if LANES != 1
-// Of the lanes of a vector, those with the highest bit set: bit 0: of any, bit 1: of all.
+// Functions of the highest bits of a vector's lanes. Bit 0: any, bit 1: all.
 KERNEL lanes_that_are(GLOBAL const SAME_BITS* z, GLOBAL int* out, uint n) {
   const uint i = GLOBAL_ID(0);
   if (i >= n / LANES) return;

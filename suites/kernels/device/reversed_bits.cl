@@ -1,5 +1,5 @@
-// Numbers read backwards, of scalars and of vectors of LANES elements: an instruction for which OpenCL C has no function without an
-// extension.
+// Reversed bits of numbers, for scalars and for vectors of LANES elements. OpenCL C has a function for this
+// instruction only in an extension.
 #include "suites/kernels/device/portable.h"
 #include "suites/kernels/device/vectors.h"
 

@@ -1,11 +1,11 @@
-// Reductions and scans over the lanes of a sub-group of LANES, by every operation that a type has. With FP64 or FP16 defined: those
-// of double or half. Result k of work-item i is out[k * n + i], for n work-items: three for each operation (reduced, scanned with the own
-// value, and without it).
+// Reductions and scans over the lanes of a sub-group of LANES, by every operation of a type. FP64 and FP16 select
+// double and half. Result k of work-item i is out[k * n + i], for n work-items. Each operation has three results:
+// the reduction, the inclusive scan and the exclusive scan.
 #include "suites/kernels/device/portable_cuda.h"
 
 #ifdef __CUDACC__
 #define LANES_REQUIRED
-#define CHAR signed char  // a char has the sign that the host's has
+#define CHAR signed char  // the char of the host is signed
 #else
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable
 #ifdef FP64
@@ -49,7 +49,7 @@ SCANS(ulong, u64, ARITHMETIC LOGIC)
 SCANS(float, f32, ARITHMETIC)
 #endif
 
-// The older functions, which only OpenCL has, and only for what has 32 or 64 bits.
+// The older functions, which only OpenCL has, for types of 32 or 64 bits.
 #ifndef __CUDACC__
 #undef BY
 #define BY(k, operation)                                                     \
@@ -71,7 +71,7 @@ SCANS(float, f32, ARITHMETIC)
 #endif
 UNIFORM_SCANS(uniform)
 
-// The same of all work-items of a group.
+// The same functions over all work-items of a group.
 #undef BY
 #define BY(k, operation)                                                     \
   out[3u * k * n + i] = work_group_reduce_##operation(value);                \

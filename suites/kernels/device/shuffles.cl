@@ -1,5 +1,5 @@
-// Lanes that read each other and vote, in sub-groups of LANES. In OpenCL: Intel's extension, which every device of
-// theirs has, and ballots. Result k of work-item i is out[k * n + i], for n work-items.
+// Shuffles and votes in sub-groups of LANES. OpenCL uses Intel's extension, which every Intel device has, and
+// ballots. Result k of work-item i is out[k * n + i], for n work-items.
 #include "suites/kernels/device/portable_cuda.h"
 
 #ifdef __CUDACC__
@@ -20,7 +20,7 @@ DECLARE_SHUFFLES(uint)
 DECLARE_SHUFFLES(ulong)
 #endif
 
-// Where a work-item is: its lane, how many are in its sub-group, and which sub-group of its group that is.
+// The position of a work-item: its lane, the size of its sub-group, and the number of its sub-group in the group.
 KERNEL LANES_REQUIRED places(GLOBAL uint* out, uint n) {
   const uint i = GLOBAL_ID(0);
   out[i] = get_sub_group_local_id();
@@ -28,8 +28,9 @@ KERNEL LANES_REQUIRED places(GLOBAL uint* out, uint n) {
   out[2u * n + i] = get_sub_group_id();
 }
 
-// For each distance: what that lane has; what the lane has that is so far away, around; the lane whose number differs in
-// these bits; that many lanes up and down, with the complement of a number beyond the first and the last lane.
+// Five shuffles for each number `by`: from lane `by`, from the lane `by` further (modulo LANES), from the lane
+// number xor `by`, and from the lane `by` below and above. Beyond the first and the last lane, the complement of a
+// value is read.
 #define SHUFFLES(T, name)                                                                          \
   KERNEL LANES_REQUIRED shuffles_##name(GLOBAL const T* in, GLOBAL T* out, uint n) {               \
     const uint i = GLOBAL_ID(0);                                                                   \
@@ -49,7 +50,8 @@ SHUFFLES(ushort, u16)
 SHUFFLES(uint, u32)
 SHUFFLES(ulong, u64)
 
-// For each lane: what all see when it alone votes yes, and when it alone votes no. Bits 0 and 1: any, all.
+// Votes for each lane `odd`: all lanes see any and all if only this lane votes yes, and if only this lane votes
+// no. Bit 0: any, bit 1: all.
 KERNEL LANES_REQUIRED votes(GLOBAL uint* out, uint n) {
   const uint i = GLOBAL_ID(0);
   for (uint odd = 0u; odd < LANES; ++odd) {
@@ -59,8 +61,9 @@ KERNEL LANES_REQUIRED votes(GLOBAL uint* out, uint n) {
   }
 }
 
-// The votes of all lanes as bits, for each lane alone, for all but that, and for what `in` says; and of the last: how many
-// in all, up to this lane, below it, the first and the last of them, and whether this lane is one.
+// Ballots for each lane `odd`: if only this lane votes yes, and if only this lane votes no. Then the ballot by
+// `in`, and its functions: number of votes, votes up to this lane, votes below it, first and last voter, and the
+// vote of this lane.
 KERNEL LANES_REQUIRED ballots(GLOBAL const uint* in, GLOBAL uint* out, uint n) {
   const uint i = GLOBAL_ID(0);
   for (uint odd = 0u; odd < LANES; ++odd) {

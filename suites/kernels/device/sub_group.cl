@@ -1,5 +1,5 @@
-// A kernel that requires a size of its sub-groups, LANES. Each is a module of its own: a compiler refuses the
-// whole of one that requires what its device has not. Level Zero only.
+// A kernel that requires the sub-group size LANES. Each size is a separate module, because a compiler refuses a
+// whole module that requires an unsupported size. Level Zero only.
 #include "suites/kernels/device/portable.h"
 
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable

@@ -1,4 +1,4 @@
-// Atomic operations on a word that the host changes too.
+// Atomic operations on a word that the host changes at the same time.
 #include "suites/kernels/device/portable.h"
 
 KERNEL system_add(volatile GLOBAL atomic_word* word, uint times) {

@@ -1,9 +1,9 @@
-// A product by tensor cores. CUDA only.
+// A matrix product by tensor cores. CUDA only.
 #include <mma.h>
 
 #include "suites/kernels/device/portable.h"
 
-// c = a b for 16 x 16 matrices of halves, summed in float. One warp.
+// c = a b for 16 x 16 matrices of halves, summed in float, by one warp.
 KERNEL tensor_product(GLOBAL const half* a, GLOBAL const half* b, GLOBAL float* c) {
   using namespace nvcuda;
   wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> left;

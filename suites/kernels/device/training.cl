@@ -1,4 +1,4 @@
-// The operations of training.h as kernels of floats, one work-item for each n.
+// The operations of training.h as kernels of floats, with one work-item for each of n items.
 #include "suites/kernels/device/portable.h"
 
 #define real float

@@ -1,12 +1,12 @@
-// The operations of a training step, in the language that OpenCL C, CUDA C++ and C++ share: kernels of floats
-// (training.cl), and functions of doubles, which are the reference (suites/kernels/check_training.cc). Item i makes
-// one element of `out`, or one row, and adds in one order, so that no run may differ from another in a bit.
+// The operations of a training step, in the common subset of OpenCL C, CUDA C++ and C++. They are kernels of
+// floats (training.cl) and functions of doubles, which are the reference (suites/kernels/check_training.cc). Item
+// i computes one element or one row of `out`. It adds in a fixed order, so all runs must have the same bits.
 //
-// For clang 15 and its translator: no function has a quotient beside its remainder (an instruction that SPIR-V
-// lacks), and what a loop only reads is computed before the first loop (else blocks come in an order that spirv-val
-// refuses).
+// Restrictions of clang 15 and its translator: no function has a quotient beside its remainder, because they
+// become an instruction that SPIR-V lacks. Values that a loop only reads are computed before the first loop,
+// because otherwise blocks come in an order that spirv-val refuses.
 //
-// `real` is the number that is computed with; tokens are such numbers too. T positions, D columns, H heads.
+// `real` is the number type; tokens have this type too. T positions, D columns, H heads.
 #pragma once
 
 #define TRAIN_PARAMETERS                                                                              \
@@ -16,13 +16,14 @@
 #define FIRST_TRANSPOSED 1u
 #define SECOND_TRANSPOSED 2u
 
-// out[T, D] = the row of table a that the token in c names, and the row of table b for the position. p: D.
+// out[T, D] = the row of table a for the token in c, plus the row of table b for the position. p: D.
 TRAIN_FUNCTION void train_embed(TRAIN_PARAMETERS) {
   const uint position = i / p;
   out[i] = a[(uint)c[position] * p + i - position * p] + b[i];
 }
 
-// out = a b. p: products in a sum; q: columns, with the rows of `out` in the upper half; r: what is transposed.
+// out = a b. p: products in a sum; q: columns, with the rows of `out` in the upper half; r: the transposed
+// factors.
 TRAIN_FUNCTION void train_product(TRAIN_PARAMETERS) {
   const uint columns = q & 0xffffu, rows = q >> 16;
   const bool first_turned = (r & FIRST_TRANSPOSED) != 0u, second_turned = (r & SECOND_TRANSPOSED) != 0u;
@@ -38,11 +39,11 @@ TRAIN_FUNCTION void train_product(TRAIN_PARAMETERS) {
 // out = a + b.
 TRAIN_FUNCTION void train_add(TRAIN_PARAMETERS) { out[i] = a[i] + b[i]; }
 
-// out = a where b is above 0; with b = a, the positive part.
+// out = a where b is above 0. If b = a, the positive part.
 TRAIN_FUNCTION void train_where_positive(TRAIN_PARAMETERS) { out[i] = b[i] > 0 ? a[i] : 0; }
 
-// Row i of out[H, T, T]: how much the position i % T looks at each one up to itself. a: queries, b: keys. p: T, q: D,
-// r: H.
+// Row i of out[H, T, T]: the attention of position i % T to each position up to itself. a: queries, b: keys. p: T,
+// q: D, r: H.
 TRAIN_FUNCTION void train_attend(TRAIN_PARAMETERS) {
   const uint head = i / p, position = i - head * p, width = q / r, first = head * width;
   const real root = sqrt((real)width);
@@ -61,8 +62,8 @@ TRAIN_FUNCTION void train_attend(TRAIN_PARAMETERS) {
   for (uint other = 0u; other < p; ++other) row[other] /= sum;
 }
 
-// out[T, D] = for each head the rows of b, mixed by a[H, T, T], of which r takes the transpose. p: T, q: D, r: H, or
-// H + 0x10000.
+// out[T, D] = for each head the rows of b, weighted by a[H, T, T]. r: H, or H + 0x10000 for the transpose of a. p:
+// T, q: D.
 TRAIN_FUNCTION void train_mix(TRAIN_PARAMETERS) {
   const uint heads = r & 0xffffu, position = i / q, column = i - position * q, head = column / (q / heads);
   const bool turned = r > 0xffffu;
@@ -73,8 +74,8 @@ TRAIN_FUNCTION void train_mix(TRAIN_PARAMETERS) {
   out[i] = sum;
 }
 
-// Row i of the scores' gradient. a: what train_attend() made; b: values; c: gradient of what was mixed. p: T, q: D,
-// r: H.
+// Row i of the gradient of the scores. a: result of train_attend(); b: values; c: gradient of the result of
+// train_mix(). p: T, q: D, r: H.
 TRAIN_FUNCTION void train_attend_back(TRAIN_PARAMETERS) {
   const uint head = i / p, position = i - head * p, width = q / r, first = head * width;
   const real root = sqrt((real)width);
@@ -92,7 +93,7 @@ TRAIN_FUNCTION void train_attend_back(TRAIN_PARAMETERS) {
   }
 }
 
-// out[T]: minus the logarithm of the probability that row i of a gives to the token in b. p: tokens that there are.
+// out[T]: minus the logarithm of the probability that row i of a gives to the token in b. p: number of tokens.
 TRAIN_FUNCTION void train_loss(TRAIN_PARAMETERS) {
   GLOBAL const real* row = a + i * p;
   real most = row[0], sum = 0;
@@ -101,7 +102,7 @@ TRAIN_FUNCTION void train_loss(TRAIN_PARAMETERS) {
   out[i] = log(sum) + most - row[(uint)b[i]];
 }
 
-// Row i of the gradient of the mean loss. p: tokens that there are, q: T.
+// Row i of the gradient of the mean loss. p: number of tokens, q: T.
 TRAIN_FUNCTION void train_loss_back(TRAIN_PARAMETERS) {
   GLOBAL const real* row = a + i * p;
   const uint right = (uint)b[i];

@@ -1,5 +1,5 @@
-// Vectors of T: how they are put together and taken apart, and how they lie in memory of every kind. Level Zero only: CUDA has
-// no such vectors. What each kernel writes, suites/kernels/check_vector_memory_xpu.cc knows.
+// Vectors of T: construction, parts, and layout in memory of every kind. Level Zero only, because CUDA has no such
+// vectors. suites/kernels/check_vector_memory_xpu.cc computes the expected results.
 #include "suites/kernels/device/portable.h"
 
 #define JOIN(a, b) a##b
@@ -10,7 +10,7 @@
 #define POWERS(X) X(2) X(4) X(8) X(16)
 #define WIDTHS(X) X(2) X(3) X(4) X(8) X(16)
 
-// Item i has 32 elements and 16 more that say which of them it wants. Each result has room for 16.
+// Item i has 32 elements, and 16 more that select from them. Each result has room for 16 elements.
 #define WITH_ITEM                                                                        \
   GLOBAL const T* const first = in + 32 * GLOBAL_ID(0);                                  \
   GLOBAL const T* const second = first + 16;                                             \
@@ -33,7 +33,7 @@ KERNEL shuffles(GLOBAL T* out, GLOBAL const T* in, GLOBAL const T* which) {
   POWERS(SHUFFLES_OF_BOTH)
 }
 
-// One element that a variable of each width names, read and written.
+// Reads and writes one element by a variable index of each width.
 #define INDEX_BY(n, I)                             \
   {                                                \
     VECTOR(n) vector = LOAD(n, first);             \
@@ -57,7 +57,7 @@ KERNEL wide_indices(GLOBAL T* out, GLOBAL const T* in, GLOBAL const T* which) {
   WIDTHS(WIDE_INDICES)
 }
 
-// Parts, in other orders, and of two vectors.
+// Parts of vectors, in different orders, and of two vectors.
 KERNEL parts(GLOBAL T* out, GLOBAL const T* in, GLOBAL const T* which) {
   WITH_ITEM
   GLOBAL const T* const wanted = which + wish;
@@ -80,7 +80,7 @@ KERNEL parts(GLOBAL T* out, GLOBAL const T* in, GLOBAL const T* which) {
   STORE(3, (VECTOR(3))(a.s9, b.sab), out + 176);
 }
 
-// Vectors that lie in memory of every kind, at addresses that suit one element, and what is beside them.
+// Vectors in memory of every kind, at addresses that are aligned for one element, and the elements beside them.
 __constant T constants[20] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20};
 #define FROM_CONSTANT(n)                      \
   STORE(n, LOAD(n, constants + index), out);  \
@@ -106,7 +106,7 @@ KERNEL memories(GLOBAL T* out, GLOBAL const T* in, GLOBAL const T* which) {
   WIDTHS(THROUGH_LOCAL)
 }
 
-// Vectors as members and elements: one of three takes the room of four.
+// Vectors as members of structures and elements of arrays. A vector of three has the size of a vector of four.
 typedef struct {
   T before;
   VECTOR(3) three;

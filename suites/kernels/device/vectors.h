@@ -1,10 +1,10 @@
-// Vectors of LANES elements, and scalars where it is 1; OpenCL only.
+// Vectors of LANES elements, or scalars if LANES is 1. OpenCL only.
 #pragma once
 
 #define JOIN(a, b) a##b
 #define JOINED(a, b) JOIN(a, b)
 
-// The type of LANES elements, and how it is read and written: at any address that suits one element.
+// The type of LANES elements, and macros that read and write it at any address that is aligned for one element.
 #if LANES == 1
 #define VECTOR(T) T
 #define LOAD(i, from) (from)[i]

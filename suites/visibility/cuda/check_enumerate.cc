@@ -1,4 +1,5 @@
-// The calls that list devices and choose one, whatever the mask; bad arguments with their exact codes.
+// Checks of the CUDA calls that list devices and select one, and of the exact error codes for bad arguments. Their
+// rules hold for every device mask.
 #include <cstdlib>
 #include <set>
 
@@ -53,9 +54,10 @@ PROCTOR_CHECK(Enumeration, NullCountIsRejected, "V27", kDevices, kGate,
               query_pool("null-count", pool).at("result"));
 }
 
-// Whoever tests the count without the code takes what was there before for devices.
-PROCTOR_CHECK(EmptyMask, DeviceCallsFail, "V09", "measured: NVIDIA's runtime leaves the count alone on error",
-              kGate,
+// A caller that does not check the error code uses the previous value of the count. NVIDIA's runtime leaves it
+// unchanged.
+PROCTOR_CHECK(EmptyMask, CudaDeviceCallsFail, "V09",
+              "measured: NVIDIA's runtime leaves the count alone on error", kGate,
               .faults = {"visibility.show_all_on_empty_selection", "error.swallowed", "error.wrong_code"}) {
   pool_of();
   step("given an empty mask and a count of -7");
@@ -93,7 +95,7 @@ PROCTOR_CHECK(CurrentDevice, EachThreadSelectsOwnDevice, "V29", kSelectTests, kG
               .faults = {"visibility.wrong_uuid", "visibility.duplicate_device",
                          "visibility.share_current_device_between_threads"},
               .devices = 2) {
-  const auto names = leased(2);  // since CUDA 12 cudaSetDevice makes a context
+  const auto names = leased(2);  // Since CUDA 12, cudaSetDevice creates a context.
   step("given a thread for each ordinal that selects it, and the first thread, which selects none");
   const auto inside = query_child({"select"}, masked(joined(names, ","))).at("inside");
   expect_same("the number of devices", std::to_string(names.size()), std::to_string(inside.size()));
@@ -111,7 +113,7 @@ PROCTOR_CHECK(PciBusId, BusIdFindsMatchingDevice, "V30",
               .faults = {"visibility.wrong_pci_address:dev=0"}) {
   const auto pool = pool_of();
   std::vector<Variables> ways{masked(pool.mask()), {{kOrder, "FASTEST_FIRST"}, {kMask, pool.mask()}}};
-  // Where the ordinal is another one than the card's own number.
+  // Masks under which the ordinal differs from the card's own number.
   if (pool.devices.size() > 1) {
     ways.push_back(masked(pool.ordinal(1)));
     ways.push_back(masked(pool.ordinal(1) + "," + pool.ordinal(0)));
@@ -129,7 +131,7 @@ PROCTOR_CHECK(PciBusId, BusIdFindsMatchingDevice, "V30",
   }
 }
 
-// What the call wrote where it had no room, a text without an end, nobody may read.
+// If the buffer is too small, its content is a text without a terminator and is not defined.
 PROCTOR_CHECK(PciBusId, ShortBufferIsRejected, "V30", "CUDA Runtime API, cudaDeviceGetPCIBusId: len", kWarn,
               .faults = {"error.swallowed:api=cudaDeviceGetPCIBusId"}) {
   const auto pool = pool_of();
@@ -145,7 +147,7 @@ PROCTOR_CHECK(PciBusId, ShortBufferIsRejected, "V30", "CUDA Runtime API, cudaDev
   }
 }
 
-// A program may ask either: what it is told of its device must not depend on that.
+// A program may use either interface. Both must report the same value.
 PROCTOR_CHECK(DeviceProperties, AttributesMatchProperties, "V51",
               "CUDA Runtime API, cudaDeviceAttr and cudaDeviceProp", kGate,
               .faults = {"kernel.overstate_limits:api=cudaDeviceGetAttribute"}) {
@@ -230,7 +232,7 @@ PROCTOR_CHECK(DeviceProperties, EqualNamesHaveEqualProperties, "V32",
   for (const auto& device : devices) {
     for (const auto& other : devices) {
       if (device.name != other.name) continue;
-      auto renamed = other;  // what belongs to the one card
+      auto renamed = other;  // UUID and address differ between cards.
       renamed.uuid = device.uuid;
       renamed.pci = device.pci;
       expect_true(renamed == device, device.uuid + " and " + other.uuid + " have the same properties");
@@ -292,7 +294,7 @@ PROCTOR_CHECK(PeerAccess, InvalidArgumentsAreRejected, "V47",
   expect_same("with a null pointer", "cudaErrorInvalidValue", answer.at("null"));
 }
 
-// Whether a device is a peer of its own no document says.
+// No document states whether a device is a peer of itself.
 PROCTOR_CHECK(PeerAccess, SelfAccessIsRecorded, "V47", kPeers, kInfo,
               .faults = {"visibility.invert_peer_access"}) {
   const auto pool = pool_of();
@@ -306,7 +308,7 @@ PROCTOR_CHECK(PeerAccess, SelfAccessIsRecorded, "V47", kPeers, kInfo,
   expect_same("the device reaches itself", "0", self.at("reachable").dump());
 }
 
-// What it says must be said to every process.
+// The result must be the same in every process.
 PROCTOR_CHECK(PeerAccess, EnablingMatchesReportedAccess, "V47", kPeers, kGate,
               .faults = {"visibility.invert_peer_access"}, .devices = 2) {
   const auto mask = joined(leased(2), ",");

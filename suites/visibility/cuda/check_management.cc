@@ -1,4 +1,4 @@
-// NVML's view of the same devices: physical, in PCI order, whatever CUDA's variables say.
+// Checks of NVML's list of devices: physical devices, in PCI order, independent of the variables of CUDA.
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -18,7 +18,7 @@ using suite::step;
 constexpr const char* kNvmlOfPyTorch = "PyTorch, torch/cuda/__init__.py _device_count_nvml";
 constexpr const char* kNvml = "NVML API Reference Guide, Device Queries";
 
-// Of the pool's devices, in NVML's order; what is hidden from the run is counted, not told.
+// The devices of NVML, in its order. Devices outside of the pool are counted but not named.
 struct Managed {
   std::vector<std::string> uuids;
   std::size_t all = 0;
@@ -61,7 +61,7 @@ PROCTOR_CHECK(Nvml, ListIgnoresDeviceOrder, "V23", kNvmlOfPyTorch, kWarn,
   }
 }
 
-// The reference promises no order.
+// The NVML reference does not specify an order.
 PROCTOR_CHECK(Nvml, ListIsInPciOrder, "V18", kNvml, kWarn, .faults = {"sysman.wrong_pci_address:dev=0"}) {
   const auto pool = pool_of(2);
   step("given NVML's list");
@@ -91,12 +91,13 @@ PROCTOR_CHECK(Nvml, OnlyFullUuidFindsDevice, "V52",
   for (const auto& each : names) {
     expect_same("the device of the name '" + each.at("name").get<std::string>() + "'",
                 each.at("meant").get<std::string>(), each.at("uuid").get<std::string>());
-    const bool invalid = each.at("result") == 2 && !suite::on_simgpu();  // as much a refusal
+    // This code counts as a refusal, too.
+    const bool invalid = each.at("result") == 2 && !suite::on_simgpu();
     if (each.at("meant") == "" && !invalid) expect_same("the answer", "6", each.at("result").dump());
   }
 }
 
-// /dev/nvidiaN is the card's file, which is what a container is given.
+// /dev/nvidiaN is the device file of the card. A container is given this file.
 PROCTOR_CHECK(Nvml, EachCardHasOwnMinorNumber, "V53",
               "NVML API Reference Guide, nvmlDeviceGetMinorNumber: /dev/nvidia[minor number]", kGate,
               .faults = {"sysman.repeat_minor_number"}) {

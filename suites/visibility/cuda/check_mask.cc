@@ -1,5 +1,5 @@
-// What CUDA_VISIBLE_DEVICES selects, as single values and beyond them, and the order that its
-// ordinals count in.
+// Checks of CUDA_VISIBLE_DEVICES: the devices that it selects, row by row and for further values, and the order in
+// which its ordinals count.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -13,18 +13,17 @@
 namespace proctor::visibility {
 namespace {
 
-// The truth table of CUDA_VISIBLE_DEVICES as data; each row is a case of the suite.
+// A row of the truth table of CUDA_VISIBLE_DEVICES. Each row is a case of the suite.
 struct CudaMaskRow {
-  const char* name;     // number in the table, and what is special about it
-  const char* value;    // in the words of mask_values.h; null: not set
-  const char* selects;  // devices of the pool, "1 0"; "all"; "none"; "once": whatever it is, none of them
-                        // twice
+  const char* name;     // number in the table, and a short description
+  const char* value;    // a pattern of mask_values.h; null: not set
+  const char* selects;  // devices of the pool, "1 0"; "all"; "none"; "once": any devices, each at most once
   const char* rule;
   const char* source;
   suite::Severity severity;
   const char* fault;
-  // A driver that reads the value differently might show devices outside of the pool. So the row runs only if
-  // the pool is the whole machine.
+  // A driver that reads the value differently could show devices outside of the pool. The row therefore runs only
+  // if the pool is the whole machine.
   bool whole_machine_only = false;
 };
 
@@ -105,7 +104,7 @@ constexpr CudaMaskRow kRows[] = {
     {"UuidAfterOrdinalEndsList", "{0},{uuid1}", "0", "V16", kPyTorch, kInfo, kMixed},
     {"UnknownMigUuidSelectsNothing", "MIG-5c0a7a9e-3b1f-5d52-8a0e-1f9d2c4b6e80", "none", "V17", kMig, kWarn,
      kNothingMeansAll},
-    {"MigNameOfGpuSelectsNothing", "MIG-{uuid0}/1/0", "none", "V17", kMig, kInfo, kNothingMeansAll},
+    {"MigNameWithoutInstanceSelectsNothing", "MIG-{uuid0}/1/0", "none", "V17", kMig, kInfo, kNothingMeansAll},
     {"WordVoidSelectsNothing", "void", "none", "V12", kGuide, kInfo, kNothingMeansAll},
     {"WordNoneSelectsNothing", "none", "none", "V12", kGuide, kInfo, kNothingMeansAll},
     {"WordAllSelectsNothing", "all", "none", "V12", kGuide, kInfo, kNothingMeansAll},
@@ -154,7 +153,7 @@ PROCTOR_CHECK(DeviceMask, DeviceOrderDoesNotAffectUuids, "V13", kGuide, kGate,
 
 namespace {
 
-// The name with its digit of this number changed to another one, so that no device of the machine has it.
+// Changes the digit with this number, so that no device of the machine has the resulting name.
 std::string misspelt(const std::string& name, std::size_t digit, const std::vector<std::string>& machine) {
   std::size_t at = std::string_view("GPU-").size();
   for (std::size_t passed = 0; passed < digit || name[at] == '-'; ++at)
@@ -169,7 +168,8 @@ std::string misspelt(const std::string& name, std::size_t digit, const std::vect
 
 }  // namespace
 
-// The guide asks for enough digits to identify a device, and does not say that more than those are compared.
+// The guide requires enough digits to identify a device. It does not state that the driver compares further
+// digits.
 PROCTOR_CHECK(DeviceMask, EveryUuidDigitIsCompared, "V13", kGuide, kWarn,
               .faults = {"visibility.show_all_on_empty_selection"}) {
   const auto pool = pool_of();
@@ -184,7 +184,7 @@ PROCTOR_CHECK(DeviceMask, EveryUuidDigitIsCompared, "V13", kGuide, kWarn,
   expect_same("the mask selects", expected_text({name}), text_of(enumerate_under(mask)));
 }
 
-PROCTOR_CHECK(DeviceMask, DevicesFollowListOrder, "V04", kGuide, kGate,
+PROCTOR_CHECK(DeviceMask, CudaDevicesFollowListOrder, "V04", kGuide, kGate,
               .faults = {"visibility.use_wrong_mask_order"}) {
   const auto pool = pool_of(2);
   std::vector<std::size_t> positions(std::min<std::size_t>(pool.devices.size(), 3));
@@ -215,7 +215,7 @@ PROCTOR_CHECK(DeviceMask, FirstOrdinalsSelectFirstDevices, "V06",
   }
 }
 
-PROCTOR_CHECK(DeviceMask, FirstInvalidEntryEndsList, "V07", kGuide, kGate,
+PROCTOR_CHECK(DeviceMask, CudaListEndsAtInvalidEntry, "V07", kGuide, kGate,
               .faults = {"visibility.skip_invalid_mask_entry"}) {
   const auto pool = pool_of(2);
   for (const char* bad : {"-1", "{N}", "4000"}) {
@@ -270,8 +270,8 @@ PROCTOR_CHECK(DeviceOrder, FastestFirstMatchesDefaultOrder, "V18", kGuide, kGate
   expect_same("the devices without CUDA_DEVICE_ORDER", text_of(named), text_of(enumerate()));
 }
 
-// The guide counts as nvidia-smi does, which is by bus; that FASTEST_FIRST changes what an ordinal means is measured.
-PROCTOR_CHECK(DeviceOrder, MaskOrdinalsFollowDeviceOrder, "V19", kGuide, kWarn,
+// The guide counts devices as nvidia-smi does, by bus. The effect of FASTEST_FIRST on ordinals is measured.
+PROCTOR_CHECK(DeviceOrder, CudaMaskOrdinalsFollowDeviceOrder, "V19", kGuide, kWarn,
               .faults = {"visibility.mask_off_by_one"}) {
   const auto pool = pool_of(2);
   if (!pool.is_whole_machine()) suite::skip("needs:whole_machine");
@@ -286,7 +286,7 @@ PROCTOR_CHECK(DeviceOrder, MaskOrdinalsFollowDeviceOrder, "V19", kGuide, kWarn,
   }
 }
 
-// One case per row of cuda_mask_rows(): given a value of the mask, which devices are left, in which order.
+// One case for each row of cuda_mask_rows(): the remaining devices and their order under one value of the mask.
 
 namespace {
 
@@ -311,7 +311,7 @@ class CudaMaskRowCheck final : public suite::Check {
     return std::get<std::string>(made);
   }
 
-  // In the words of the row, which mean the same on every machine.
+  // The value as in the row. It means the same on every machine.
   std::string question() const {
     const auto name = std::string(kMask);
     return row_.value == nullptr ? name + " unset" : name + "='" + row_.value + "'";

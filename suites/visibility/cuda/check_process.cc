@@ -1,4 +1,5 @@
-// When the mask is read, who inherits it, and who else is hidden.
+// Checks of the time at which the driver reads the mask, of its inheritance by processes, and of devices of the
+// other vendor.
 #include <cstdlib>
 #include <filesystem>
 
@@ -17,7 +18,7 @@ using suite::kGate;
 using suite::kWarn;
 using suite::step;
 
-// Gives a child back what the runner hides from a suite for CUDA: Level Zero.
+// Makes Level Zero available to a child again. The runner hides it from a suite for CUDA.
 std::pair<std::string, std::optional<std::string>> level_zero_again() {
   if (!suite::on_simgpu()) return {kLevelZeroDrivers, std::nullopt};
   const char* topology = std::getenv(child::kSimTopologyVariable);
@@ -28,7 +29,7 @@ std::pair<std::string, std::optional<std::string>> level_zero_again() {
   return {kLevelZeroDrivers, (program.parent_path() / "libproctor_ze_sim.so").string()};
 }
 
-// That the variables are read once is common knowledge and nowhere written: recorded on hardware.
+// No document states that the driver reads the variables once. On hardware the behaviour is only recorded.
 void expect_unchanged(const nlohmann::json& answer) {
   if (!suite::on_simgpu()) return;
   expect_same("devices that the process sees the second time", text_of(record(answer, "seen")),
@@ -57,7 +58,7 @@ PROCTOR_CHECK(Process, MaskBeforeInitTakesEffect, "V21", "PyTorch, torch/cuda: t
               text_of(record(answer, "seen")));
 }
 
-PROCTOR_CHECK(Process, OrderAfterInitHasNoEffect, "V20", "PyTorch, torch/cuda: the driver reads it once",
+PROCTOR_CHECK(Process, DeviceOrderAfterInitIsIgnored, "V20", "PyTorch, torch/cuda: the driver reads it once",
               kWarn, .faults = {"visibility.reread_environment_after_init"}) {
   const auto pool = pool_of(2);
   if (!pool.is_whole_machine()) suite::skip("needs:whole_machine");
@@ -88,8 +89,8 @@ PROCTOR_CHECK(Process, DisjointMasksShareNoDevice, "V46", kGuide, kGate,
   expect_same("devices that the second process sees", expected_text({pool.uuid(1)}), text_of(second_seen));
 }
 
-// NVIDIA leaves a fork after the first call undefined: what is asked is that it neither succeeds nor hangs.
-PROCTOR_CHECK(Process, CudaFailsInForkedChild, "S0.44",
+// NVIDIA does not define a fork after the first call. The call in the child must neither succeed nor hang.
+PROCTOR_CHECK(Process, ChildForkedAfterInitFails, "S0.44",
               "PyTorch, torch/cuda/__init__.py: Cannot re-initialize CUDA in forked subprocess", kWarn,
               .faults = {"host.allow_calls_after_fork"}) {
   const auto mask = leased(1).front();
@@ -120,7 +121,7 @@ PROCTOR_CHECK(Process, AllocationUsesVisibleCard, "V45", "NVML API Reference Gui
                                             std::to_string(after - before) + " bytes more there");
 }
 
-// Where another driver can be seen without the variable, that is measured: elsewhere nothing could be hidden.
+// Measures first whether the other driver has devices without the variable. If it has none, nothing can be hidden.
 PROCTOR_CHECK(VendorIsolation, CudaChildSeesOnlyCudaDevices, "S0.22",
               "oneapi-src/level-zero, README: ZE_ENABLE_ALT_DRIVERS", kGate,
               .faults = {"visibility.mask_off_by_one", "visibility.expose_other_vendor"}) {

@@ -1,28 +1,30 @@
-// What a child of the suite answers. The modes of every vendor are in child.h, these are CUDA's:
+// The modes of a child for CUDA, and the document of each. Modes of every vendor are in child.h.
 //
 //   twice             {"seen":.., "again":..}
-//   count-of-nothing  {"result":CODE,"count":N,"others":{FUNCTION:CODE}}: cudaGetDeviceCount, its answer set to -7 before; and
-//                     other calls that need a device
+//   count-of-nothing  {"result":CODE,"count":N,"others":{FUNCTION:CODE}}: cudaGetDeviceCount, with a count of -7
+//                     before; and other calls that need a device
 //   null-count        {"result":CODE}: cudaGetDeviceCount(nullptr)
-//   select            {"inside":[{"set","get","ordinal","uuid"}]}: each in a thread of its own; makes contexts
+//   select            {"inside":[{"set","get","ordinal","uuid"}]}: each device in a separate thread; creates contexts
 //   set-device N      {"result":CODE}: cudaSetDevice(N)
-//   bus-ids           {"round":[{"id","result","ordinal","meant"}], "bad":{TEXT:CODE}, "odd":{TEXT:CODE}}: each id in
-//                     each of its forms; what names no device, and what is an id but for a letter
-//   bus-id-rooms      {"rooms":[{"room","needed","result","beyond"}]}: cudaDeviceGetPCIBusId of device 0 into each
-//                     room; beyond: whether it wrote behind it
+//   bus-ids           {"round":[{"id","result","ordinal","meant"}], "bad":{TEXT:CODE}, "odd":{TEXT:CODE}}:
+//                     "round": each id in each of its forms; "bad": texts that name no device; "odd": ids with
+//                     one letter changed
+//   bus-id-rooms      {"rooms":[{"room","needed","result","beyond"}]}: cudaDeviceGetPCIBusId of device 0 with
+//                     each buffer size; "beyond": true if it wrote past the end
 //   attributes        {"devices":[[{"name","attribute","property"}]]}
 //   peers             {"pairs":[[{"result","reachable"}]], "outside":{"-1","N"}, "null":CODE}
-//   enable-peers      {"pairs":[[{"reachable","enabled":CODE}]]}; makes contexts
+//   enable-peers      {"pairs":[[{"reachable","enabled":CODE}]]}; creates contexts
 //   fork              {"before":CODE, "after":CODE|"hang"|"signal:N"}: of cudaFree(nullptr), then of
-//                     cudaMalloc in the child of a fork; makes a context
-//   allocate BYTES    {"result":CODE,"uuid","before":{UUID:BYTES},"after":{..}}; makes a context
-//   management        {"devices":[{"uuid","pci","memory","minor"}]}; minor: -1, memory: null where it is not told
-//   management-names NAMES  {"names":[{"name","meant","result","uuid"}]}: nvmlDeviceGetHandleByUUID of each of these names,
-//                     and of others that are none; "meant" is that device, or ""
+//                     cudaMalloc in the child of a fork; creates a context
+//   allocate BYTES    {"result":CODE,"uuid","before":{UUID:BYTES},"after":{..}}; creates a context
+//   management        {"devices":[{"uuid","pci","memory","minor"}]}; minor: -1 and memory: null if NVML lacks the value
+//   management-names NAMES  {"names":[{"name","meant","result","uuid"}]}: nvmlDeviceGetHandleByUUID of each of
+//                     NAMES, and of names that no device has; "meant" is the device that the name must find,
+//                     or ""
 //   level-zero        {"seen":.., "level_zero":ENUMERATION}
 //   speed             {"devices":[{"uuid","speed"}]}: multiprocessors times clock
 //
-// "problem" in a document is why the check is skipped.
+// If a document has "problem", it is the reason for which the check is skipped.
 #include "suites/visibility/child.h"
 
 #include <cuda_runtime_api.h>
@@ -54,7 +56,7 @@ int device_count() {
   return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
 }
 
-// What is told twice: cudaDeviceGetAttribute and a member of cudaDeviceProp.
+// A value that the runtime reports in two ways: cudaDeviceGetAttribute and a member of cudaDeviceProp.
 struct Attribute {
   const char* name;
   cudaDeviceAttr attribute;
@@ -132,7 +134,7 @@ json seen() { return {{"seen", to_json(enumerate_cuda())}}; }
 void set_variable(const Arguments& arguments) { setenv(arguments.at(1).c_str(), arguments.at(2).c_str(), 1); }
 
 json null_count() {
-  device_count();  // a first call that works
+  device_count();  // A first call that succeeds.
   return {{"result", name(cudaGetDeviceCount(nullptr))}};
 }
 
@@ -191,16 +193,16 @@ json bus_ids() {
   json round = json::array();
   std::vector<std::string> odd;
   for (int i = 0; i < device_count(); ++i) {
-    char told[32] = {};
-    const auto asked = cudaDeviceGetPCIBusId(told, sizeof told, i);
-    const std::string id = told;
+    char reported[32] = {};
+    const auto asked = cudaDeviceGetPCIBusId(reported, sizeof reported, i);
+    const std::string id = reported;
     if (asked != cudaSuccess) {
       round.push_back({{"id", id}, {"result", name(asked)}, {"ordinal", -1}, {"meant", i}});
       continue;
     }
     const auto domain = id.find(':') + 1;
     std::vector<std::string> forms = {id, id.substr(0, id.find('.'))};
-    // Without a domain it is of domain 0.
+    // An address without a domain is in domain 0.
     if (std::stoul(id, nullptr, 16) == 0) forms.push_back(id.substr(domain));
     for (const std::string& form : forms) {
       int ordinal = -1;
@@ -230,7 +232,7 @@ json bus_id_rooms() {
   return {{"rooms", rooms}};
 }
 
-// Those that the driver knows.
+// The attributes that the driver supports.
 json attributes() {
   json devices = json::array();
   for (int i = 0; i < device_count(); ++i) {
@@ -282,14 +284,14 @@ json enable_peers() {
   return {{"pairs", pairs}};
 }
 
-// The code goes through a pipe: an exit status has no room for it.
+// The code goes through a pipe, because it does not fit into an exit status.
 json forked() {
   json answer = {{"before", name(cudaFree(nullptr))}};
   int pipes[2];
   if (pipe(pipes) != 0) return answer;
   const pid_t child = fork();
   if (child == 0) {
-    alarm(10);  // a hang is an answer, too
+    alarm(10);  // A hang is a valid result.
     signal(SIGALRM, SIG_DFL);
     void* memory = nullptr;
     const int code = cudaMalloc(&memory, 256);
@@ -297,10 +299,10 @@ json forked() {
   }
   close(pipes[1]);
   int code = 0;
-  const bool told = child > 0 && read(pipes[0], &code, sizeof code) == sizeof code;
+  const bool reported = child > 0 && read(pipes[0], &code, sizeof code) == sizeof code;
   int status = 0;
   if (child > 0) waitpid(child, &status, 0);
-  if (told) {
+  if (reported) {
     answer["after"] = name(static_cast<cudaError_t>(code));
   } else {
     answer["after"] = WTERMSIG(status) == SIGALRM ? "hang" : "signal:" + std::to_string(WTERMSIG(status));
@@ -314,7 +316,7 @@ json allocate(std::size_t bytes) {
   if (!nvml) return {{"problem", why}};
   cudaDeviceProp properties{};
   cudaGetDeviceProperties(&properties, 0);
-  cudaFree(nullptr);  // the context itself takes memory
+  cudaFree(nullptr);  // Creates the context, which itself takes memory.
   json answer = {{"uuid", uuid_text(properties.uuid)}, {"before", nvml->used()}};
   void* memory = nullptr;
   answer["result"] = name(cudaMalloc(&memory, bytes));

@@ -1,4 +1,4 @@
-// Enumerates through the CUDA Runtime, in the process that calls it. Makes no context.
+// Enumerates devices through the CUDA Runtime, in the calling process. Creates no context.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,12 +9,12 @@
 
 namespace proctor::visibility {
 
-// In the members of the record: `init` is the result of cudaGetDeviceCount, `api` the version of the runtime,
-// `driver_version` that of the newest CUDA that the driver serves, `device_id` the compute capability (90),
-// `execution_units` the multiprocessors.
+// Members of the record: `init` is the result of cudaGetDeviceCount, `api` the version of the runtime,
+// `driver_version` the newest CUDA version that the driver supports, `device_id` the compute capability (90), and
+// `execution_units` the number of multiprocessors.
 Enumeration enumerate_cuda();
 
-std::string uuid_text(const cudaUUID_t& uuid);  // "GPU-8932f937-..."
+std::string uuid_text(const cudaUUID_t& uuid);  // Example: "GPU-8932f937-..."
 std::string pci_text(const cudaDeviceProp& properties);
 
 }  // namespace proctor::visibility

@@ -1,3 +1,4 @@
+// The main() of the visibility suite for CUDA. It runs the checks, or a child (child.h).
 #include <cstring>
 
 #include "suites/main/check.h"

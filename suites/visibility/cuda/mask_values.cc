@@ -22,7 +22,7 @@ std::string common_beginning(const std::vector<std::string>& pool) {
   return {};
 }
 
-// The device that a word such as "prefix1" is about.
+// The number in a word such as "prefix1"; nullopt: the word is not of this kind.
 std::optional<std::size_t> number_behind(std::string_view word, std::string_view kind) {
   if (!word.starts_with(kind)) return std::nullopt;
   word.remove_prefix(kind.size());

@@ -1,3 +1,4 @@
+// Tests of the patterns of CUDA_VISIBLE_DEVICES.
 #include "suites/visibility/cuda/mask_values.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +9,7 @@ namespace {
 const Names kMachine{.pool = {"GPU-8932f937-d72c", "GPU-0a6b1c2d-93f1", "GPU-8932f9aa-11aa"},
                      .machine = {"GPU-8932f937-d72c", "GPU-0a6b1c2d-93f1", "GPU-8932f9aa-11aa"},
                      .ordinals = {0, 1, 2}};
-// The same machine, of which the run may use its two last devices.
+// The same machine. The run may use only its last two devices.
 const Names kPart{
     .pool = {"GPU-0a6b1c2d-93f1", "GPU-8932f9aa-11aa"}, .machine = kMachine.machine, .ordinals = {1, 2}};
 

@@ -37,7 +37,7 @@ std::optional<Nvml> Nvml::load(std::string& why) {
   return std::nullopt;
 }
 
-// `visit(device, uuid)`
+// Calls `visit(device, uuid)` for each device.
 template <typename Visit>
 void Nvml::each(const Visit& visit) const {
   unsigned int count = 0;
@@ -56,13 +56,13 @@ json Nvml::devices() const {
     nvml::PciInfo pci{};
     nvml::Memory memory{};
     call("nvmlDeviceGetPciInfo_v3", device, &pci);
-    const bool told_memory = call("nvmlDeviceGetMemoryInfo", device, &memory);
+    const bool reported_memory = call("nvmlDeviceGetMemoryInfo", device, &memory);
     unsigned int minor = 0;
-    const bool told = call("nvmlDeviceGetMinorNumber", device, &minor);
+    const bool reported = call("nvmlDeviceGetMinorNumber", device, &minor);
     all.push_back({{"uuid", uuid},
                    {"pci", fmt::format("{:04x}:{:02x}:{:02x}.0", pci.domain, pci.bus, pci.device)},
-                   {"memory", told_memory ? json(memory.total) : json()},
-                   {"minor", told ? static_cast<int>(minor) : -1}});
+                   {"memory", reported_memory ? json(memory.total) : json()},
+                   {"minor", reported ? static_cast<int>(minor) : -1}});
   });
   return all;
 }

@@ -1,4 +1,4 @@
-// The questions of the suite to NVIDIA's management library, which is found at run time.
+// The NVML queries of the visibility suite. The library is found and loaded at run time.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace proctor::visibility {
 
 class Nvml {
  public:
-  // Loads the library once; it is never unloaded. If there is none, `why` says "library_missing:..",
-  // "nvmlInit_v2: 9".
+  // Loads the library, once. The library is never unloaded. If it cannot be loaded, `why` is the reason:
+  // "library_missing:..", "nvmlInit_v2: 9".
   static std::optional<Nvml> load(std::string& why);
 
-  // [{"uuid","pci","memory","minor"}] in its own order; memory: null where it is not told.
+  // [{"uuid","pci","memory","minor"}] in the order of NVML. memory: null if NVML does not report it.
   nlohmann::json devices() const;
-  // {"result":NUMBER, "uuid":that of the device that it found, or ""}
+  // {"result":NUMBER, "uuid":the UUID of the found device, or ""}
   nlohmann::json device_named(const std::string& name) const;
-  // {UUID: BYTES}, the memory that all processes use.
+  // {UUID: BYTES}, the memory in use by all processes.
   nlohmann::json used() const;
 
  private:

@@ -15,9 +15,9 @@ using nlohmann::json;
 constexpr const char* kSuccess = "cudaSuccess";
 constexpr const char* kNoDevice = "cudaErrorNoDevice";
 
-using Identities = std::vector<std::pair<std::string, std::string>>;  // UUID, PCI address
+using Identities = std::vector<std::pair<std::string, std::string>>;  // UUID and PCI address of each
 
-// A variable such as PROCTOR_DEVICES; none: it is not set.
+// The devices in a variable such as PROCTOR_DEVICES; nullopt: the variable is not set.
 std::optional<Identities> devices_in(const char* variable) {
   const char* text = std::getenv(variable);
   if (text == nullptr) return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<Identities> devices_in(const char* variable) {
   return devices;
 }
 
-// Why nothing can be enumerated; "" when it can.
+// The reason for which devices cannot be enumerated; "": they can.
 std::string problem_of(const Enumeration& seen) {
   if (seen.init == kNoDevice || (seen.init == kSuccess && seen.devices.empty())) return "no_device";
   if (seen.init == kSuccess) return "";
@@ -39,7 +39,7 @@ std::string problem_of(const Enumeration& seen) {
 }
 
 Identities allowed_devices(const Enumeration& machine) {
-  if (auto told = devices_in(child::kPoolVariable)) return *std::move(told);
+  if (auto reported = devices_in(child::kPoolVariable)) return *std::move(reported);
   Enumeration seen = machine;
   if (const char* own = std::getenv(kMask)) {
     Variables variables{{kMask, own}};
@@ -51,14 +51,14 @@ Identities allowed_devices(const Enumeration& machine) {
   return devices;
 }
 
-// Of MIG instances a process sees one, whatever its mask lists, and ordinals count whole GPUs.
+// A process sees at most one MIG instance, whatever its mask lists, and ordinals count whole GPUs.
 void need_whole_gpus(const Identities& devices) {
   const bool parts =
       std::ranges::any_of(devices, [](const auto& device) { return device.first.starts_with("MIG-"); });
   if (parts) suite::skip("needs:whole_gpus");
 }
 
-// By either name: a runtime that is wrong about one of them must not lose its devices by it.
+// Compares the UUID and the PCI address. If the runtime reports one of them wrongly, the device still matches.
 bool contains(const Identities& devices, const DeviceRecord& device) {
   return std::ranges::any_of(devices, [&](const auto& one) {
     return one.first == device.uuid || (!one.second.empty() && one.second == device.pci);
@@ -98,7 +98,7 @@ Pool pool_of(std::size_t devices) {
   }
   if (pool.devices.empty()) suite::skip("no_device");
   if (pool.devices.size() < devices) suite::skip("needs:devices>=" + std::to_string(devices));
-  // Under a mask that names one UUID twice nothing is visible, so that each check fails.
+  // Under a mask that names one UUID twice, no device is visible, so each check fails.
   const std::set<std::string> distinct(pool.names.pool.begin(), pool.names.pool.end());
   if (distinct.size() < pool.names.pool.size()) try_uuids(pool.devices, uuids_of_nvml);
   return pool;
@@ -114,12 +114,12 @@ Variables masked(const std::string& mask) { return {{kOrder, kByBus}, {kMask, ma
 Enumeration enumerate_under(const std::string& mask) { return enumerate(masked(mask)); }
 
 std::vector<std::string> leased(std::size_t devices) {
-  const auto told = devices_in(child::kDevicesVariable);
-  if (!told) return pool_of(devices).names.pool;  // by hand there are no leases
-  need_whole_gpus(*told);
-  if (told->size() < devices) suite::skip("needs:devices>=" + std::to_string(devices));
+  const auto reported = devices_in(child::kDevicesVariable);
+  if (!reported) return pool_of(devices).names.pool;  // A program that was started by hand has no leases.
+  need_whole_gpus(*reported);
+  if (reported->size() < devices) suite::skip("needs:devices>=" + std::to_string(devices));
   std::vector<std::string> names;
-  for (const auto& [uuid, pci] : *told) names.push_back(uuid);
+  for (const auto& [uuid, pci] : *reported) names.push_back(uuid);
   return names;
 }
 
@@ -127,7 +127,7 @@ std::vector<std::string> uuids(const Enumeration& seen) { return identities(seen
 
 namespace {
 
-// Which code says that nothing is visible is documented for a machine without devices, and not for a mask.
+// The documents specify the code for a machine without devices, but not for a mask that selects none.
 std::string nothing() { return suite::on_simgpu() ? kNoDevice : "nothing"; }
 
 }  // namespace

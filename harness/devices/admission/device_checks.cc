@@ -1,4 +1,4 @@
-#include "harness/devices/care/device_care.h"
+#include "harness/devices/admission/device_checks.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 namespace proctor {
 namespace {
 
-constexpr Milliseconds kLookAgain{100};
+constexpr Milliseconds kPollAgain{100};
 constexpr Milliseconds kNotable{100};  // a wait that people are told of
 
 // A process that can be named: its command line, or its name when it has none.
@@ -55,7 +55,7 @@ HealthFact fact_of(Settled settled) {
   return HealthFact::kUnknown;
 }
 
-bool is_sick(Settled settled) { return settled == Settled::kNotBack || settled == Settled::kLost; }
+bool is_unhealthy(Settled settled) { return settled == Settled::kNotBack || settled == Settled::kLost; }
 
 std::optional<Warning> warning_of(const DeviceFinding& finding, const std::string& case_id) {
   switch (finding.settled) {
@@ -113,11 +113,11 @@ std::optional<Warning> warning_before(const DeviceFinding& finding, const std::s
   return std::nullopt;
 }
 
-DeviceCare::DeviceCare(boost::asio::io_context& io, std::unique_ptr<DeviceMonitor> monitor,
-                       Milliseconds settle)
+DeviceChecks::DeviceChecks(boost::asio::io_context& io, std::unique_ptr<DeviceMonitor> monitor,
+                           Milliseconds settle)
     : io_(io), monitor_(std::move(monitor)), settle_(settle) {}
 
-void DeviceCare::begin(std::function<void(const std::string&)> ready) {
+void DeviceChecks::begin(std::function<void(const std::string&)> ready) {
   monitor_->take_snapshot([this, ready = std::move(ready)](const DeviceMonitor::Snapshot& snapshot) {
     for (std::size_t i = 0; snapshot && i < snapshot->size(); ++i) {
       if (const auto used = (*snapshot)[i].used_bytes) baseline_[monitor_->ids()[i]] = *used;
@@ -126,42 +126,42 @@ void DeviceCare::begin(std::function<void(const std::string&)> ready) {
   });
 }
 
-void DeviceCare::wait_for(const std::vector<std::string>& devices, Find find, Milliseconds limit,
-                          OnSettled done) {
+void DeviceChecks::wait_for(const std::vector<std::string>& devices, Find find, Milliseconds limit,
+                            OnSettled done) {
   waiting_.push_back({devices, find, limit, std::move(done), Clock::now(), boost::asio::steady_timer(io_)});
   check_again(std::prev(waiting_.end()));
 }
 
-void DeviceCare::settle(const std::vector<std::string>& devices, OnSettled done) {
-  wait_for(devices, &DeviceCare::find_left, settle_, std::move(done));
+void DeviceChecks::settle(const std::vector<std::string>& devices, OnSettled done) {
+  wait_for(devices, &DeviceChecks::find_left, settle_, std::move(done));
 }
 
-void DeviceCare::check(const std::vector<std::string>& devices, OnSettled done) {
-  wait_for(devices, &DeviceCare::find_left, Milliseconds(0), std::move(done));
+void DeviceChecks::check(const std::vector<std::string>& devices, OnSettled done) {
+  wait_for(devices, &DeviceChecks::find_left, Milliseconds(0), std::move(done));
 }
 
-void DeviceCare::find_foreign_holders(const std::vector<std::string>& devices, Milliseconds limit,
-                                      OnSettled done) {
-  wait_for(devices, &DeviceCare::find_holders, limit, std::move(done));
+void DeviceChecks::find_foreign_holders(const std::vector<std::string>& devices, Milliseconds limit,
+                                        OnSettled done) {
+  wait_for(devices, &DeviceChecks::find_holders, limit, std::move(done));
 }
 
-void DeviceCare::forget() {
+void DeviceChecks::forget() {
   alive_.renew();
   waiting_.clear();
 }
 
-void DeviceCare::stop(std::function<void()> gone) {
+void DeviceChecks::stop(std::function<void()> stopped) {
   alive_.end();
   waiting_.clear();
-  monitor_->stop(std::move(gone));
+  monitor_->stop(std::move(stopped));
 }
 
-void DeviceCare::check_again(Wait wait) {
+void DeviceChecks::check_again(Wait wait) {
   monitor_->take_snapshot(
       alive_.guard([this, wait](const DeviceMonitor::Snapshot& snapshot) { judge(wait, snapshot); }));
 }
 
-void DeviceCare::judge(Wait wait, const DeviceMonitor::Snapshot& snapshot) {
+void DeviceChecks::judge(Wait wait, const DeviceMonitor::Snapshot& snapshot) {
   const auto waited = std::chrono::duration_cast<Milliseconds>(Clock::now() - wait->began);
   std::vector<DeviceFinding> findings;
   for (const auto& device : wait->devices) {
@@ -170,7 +170,7 @@ void DeviceCare::judge(Wait wait, const DeviceMonitor::Snapshot& snapshot) {
     findings.back().endured = endured_.contains({device, findings.back().holders});
   }
   if (waited < wait->limit && std::any_of(findings.begin(), findings.end(), may_change)) {
-    wait->next.expires_after(kLookAgain);
+    wait->next.expires_after(kPollAgain);
     wait->next.async_wait(alive_.guard([this, wait](const auto& error) {
       if (!error) check_again(wait);
     }));
@@ -185,13 +185,13 @@ void DeviceCare::judge(Wait wait, const DeviceMonitor::Snapshot& snapshot) {
   done(findings);
 }
 
-DeviceFinding DeviceCare::unknown(const std::string& device, const std::string& why) {
-  const bool new_to_the_run = told_.emplace(device, why).second;
+DeviceFinding DeviceChecks::unknown(const std::string& device, const std::string& why) {
+  const bool new_to_the_run = reported_.emplace(device, why).second;
   return {.device = device, .settled = Settled::kUnknown, .detail = new_to_the_run ? why : ""};
 }
 
-DeviceFinding DeviceCare::find(Find find, const std::string& device,
-                               const DeviceMonitor::Snapshot& snapshot) {
+DeviceFinding DeviceChecks::find(Find find, const std::string& device,
+                                 const DeviceMonitor::Snapshot& snapshot) {
   const auto id = std::find(monitor_->ids().begin(), monitor_->ids().end(), device);
   if (!snapshot || id == monitor_->ids().end()) {
     DeviceFinding finding =
@@ -211,7 +211,7 @@ DeviceFinding DeviceCare::find(Find find, const std::string& device,
           .detail = state.state == "lost" ? "the driver reports it as lost" : state.state};
 }
 
-DeviceFinding DeviceCare::find_left(const std::string& device, const DeviceState& state) {
+DeviceFinding DeviceChecks::find_left(const std::string& device, const DeviceState& state) {
   if (!state.used_bytes) {
     return unknown(device, "the driver does not report its used memory");
   }
@@ -225,7 +225,7 @@ DeviceFinding DeviceCare::find_left(const std::string& device, const DeviceState
 }
 
 // The device is leased and its last case has left: whoever is on it now is not ours.
-DeviceFinding DeviceCare::find_holders(const std::string& device, const DeviceState& state) {
+DeviceFinding DeviceChecks::find_holders(const std::string& device, const DeviceState& state) {
   if (!state.holders) return unknown(device, "the driver does not report which processes use its memory");
   DeviceFinding finding{.device = device};
   finding.left_bytes = add_holders(reader_, state, finding);
@@ -245,8 +245,8 @@ void DeviceNews::note(const std::string& device, HealthFact what, const std::str
                         .evidence = evidence});
 }
 
-void DeviceNews::tell(const DeviceFinding& finding, const std::string& case_id,
-                      const std::optional<Warning>& warning) {
+void DeviceNews::report_finding(const DeviceFinding& finding, const std::string& case_id,
+                                const std::optional<Warning>& warning) {
   if (!warning) return;
   note(finding.device, fact_of(finding.settled), case_id, warning->text, finding.waited, finding.left_bytes);
   warn(*warning);

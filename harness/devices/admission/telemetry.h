@@ -69,7 +69,7 @@ class TelemetrySource {
   // The shortest time between two samples that this source allows.
   Milliseconds least_period() const { return stage_ == Stage::kTool ? Milliseconds(1'000) : Milliseconds(0); }
   std::vector<Warning> take_warnings() { return std::exchange(warnings_, {}); }
-  void stop(std::function<void()> gone);
+  void stop(std::function<void()> stopped);
 
  private:
   enum class Stage { kLibrary, kTool, kNothing };
@@ -109,7 +109,7 @@ class Telemetry {
   // How busy the device was at its last sample in the window, in percent; none if unknown.
   std::optional<double> utilisation(Window window, const std::string& device) const;
   // Stops sampling. `gone` is called when nothing of this object is left on the loop.
-  void stop(std::function<void()> gone);
+  void stop(std::function<void()> stopped);
 
  private:
   struct Open {

@@ -41,7 +41,7 @@ enum class Settled {
 };
 HealthFact fact_of(Settled settled);  // as events have it
 // Whether the device gets no more cases.
-bool is_sick(Settled settled);
+bool is_unhealthy(Settled settled);
 
 struct DeviceFinding {
   std::string device;
@@ -60,13 +60,13 @@ std::optional<Warning> warning_of(const DeviceFinding& finding, const std::strin
 // The same for a finding before a case.
 std::optional<Warning> warning_before(const DeviceFinding& finding, const std::string& case_id);
 
-class DeviceCare {
+class DeviceChecks {
  public:
   // Device memory is given out in pages of up to 2 MiB, and drivers keep a few for themselves.
   static constexpr std::uint64_t kGranularity = 4 << 20;
 
   // `settle`: how long memory may take to come back.
-  DeviceCare(boost::asio::io_context& io, std::unique_ptr<DeviceMonitor> monitor, Milliseconds settle);
+  DeviceChecks(boost::asio::io_context& io, std::unique_ptr<DeviceMonitor> monitor, Milliseconds settle);
 
   // Reads how much memory is in use before the run's first case. `ready` gets the reason if this failed, or
   // "".
@@ -85,10 +85,10 @@ class DeviceCare {
   void forget();
   DeviceMonitor& monitor() const { return *monitor_; }
   // Forgets all callers that wait. `gone` is called when nothing of this object is left on the loop.
-  void stop(std::function<void()> gone);
+  void stop(std::function<void()> stopped);
 
  private:
-  using Find = DeviceFinding (DeviceCare::*)(const std::string& device, const DeviceState& state);
+  using Find = DeviceFinding (DeviceChecks::*)(const std::string& device, const DeviceState& state);
   struct Waiting {
     std::vector<std::string> devices;
     Find find;
@@ -111,9 +111,9 @@ class DeviceCare {
   std::unique_ptr<DeviceMonitor> monitor_;
   ProcReader reader_;
   Milliseconds settle_;
-  std::map<std::string, std::uint64_t> baseline_;          // the least that was ever seen in use, by device
-  std::set<std::pair<std::string, std::string>> told_;     // unknown states already reported: device, why
-  std::set<std::pair<std::string, std::string>> endured_;  // device, holders: waited for in vain
+  std::map<std::string, std::uint64_t> baseline_;           // the least that was ever seen in use, by device
+  std::set<std::pair<std::string, std::string>> reported_;  // unknown states already reported: device, why
+  std::set<std::pair<std::string, std::string>> endured_;   // device, holders: waited for in vain
   std::list<Waiting> waiting_;
   Alive alive_;
 };
@@ -127,16 +127,17 @@ class DeviceNews {
             const std::string& evidence, Milliseconds waited = {}, std::uint64_t bytes = 0);
   void warn(const Warning& warning) { sink_.on(warning); }
   // Both. Nothing if there is no warning.
-  void tell(const DeviceFinding& finding, const std::string& case_id, const std::optional<Warning>& warning);
+  void report_finding(const DeviceFinding& finding, const std::string& case_id,
+                      const std::optional<Warning>& warning);
   // True once in a run: for what is to be told only then.
   bool is_new(const std::string& device, const std::string& what) {
-    return told_.emplace(device, what).second;
+    return reported_.emplace(device, what).second;
   }
 
  private:
   EventSink& sink_;
   Clock::time_point run_started_;
-  std::set<std::pair<std::string, std::string>> told_;  // device, what
+  std::set<std::pair<std::string, std::string>> reported_;  // device, what
 };
 
 }  // namespace proctor

@@ -1,7 +1,7 @@
 // Shell scripts stand in for a probe and for a vendor's tool. Nothing here waits for a time: a script leaves
 // a file when it has come so far.
 
-#include "harness/devices/care/telemetry.h"
+#include "harness/devices/admission/telemetry.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -291,7 +291,7 @@ TEST_F(TelemetryTest, ReportsHangOnceWithoutDelayingSnapshots) {
   run_until([&] { return !answer.empty(); });
   const auto figures = telemetry_->end(window, "a");
   for (const auto& one : figures[0].figures) {
-    EXPECT_THAT(one.note, HasSubstr("did not answer within 300ms")) << one.name;
+    EXPECT_THAT(one.note, HasSubstr("did not respond within 300ms")) << one.name;
     EXPECT_FALSE(one.first) << one.name;
   }
   EXPECT_EQ(warnings_.texts.size(), 1u);

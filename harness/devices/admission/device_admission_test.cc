@@ -1,4 +1,4 @@
-#include "harness/devices/care/device_visits.h"
+#include "harness/devices/admission/device_admission.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,15 +28,16 @@ TEST(ProbeTrigger, DependsOnOutcomeOfAttempt) {
     const bool ended_early = outcome == Outcome::kTimeout || outcome == Outcome::kStall ||
                              outcome == Outcome::kCrash || outcome == Outcome::kDeviceLost;
     const bool bad = ended_early || outcome == Outcome::kFail || outcome == Outcome::kError;
-    EXPECT_EQ(casts_doubt(ended_as(outcome), false), bad) << to_string(outcome);
-    EXPECT_EQ(casts_doubt(ended_as(outcome), true), bad && outcome != Outcome::kFail) << to_string(outcome);
+    EXPECT_EQ(raises_suspicion(ended_as(outcome), false), bad) << to_string(outcome);
+    EXPECT_EQ(raises_suspicion(ended_as(outcome), true), bad && outcome != Outcome::kFail)
+        << to_string(outcome);
   }
 }
 
 TEST(ProbeTrigger, IgnoresAttemptThatNeverStarted) {
   AttemptEnded refused = ended_as(Outcome::kError);
   refused.verdict.reason = {Reason::kSpawn, "ENOENT"};
-  EXPECT_FALSE(casts_doubt(refused, false));
+  EXPECT_FALSE(raises_suspicion(refused, false));
 }
 
 TEST(ProbeTrigger, IncludesFailuresThatNameDeviceLoss) {
@@ -44,10 +45,10 @@ TEST(ProbeTrigger, IncludesFailuresThatNameDeviceLoss) {
   for (const Outcome outcome : {Outcome::kFail, Outcome::kError, Outcome::kPass}) {
     AttemptEnded printed = ended_as(outcome);
     printed.output.stderr_tail = kText;
-    EXPECT_EQ(casts_doubt(printed, true), outcome != Outcome::kPass) << to_string(outcome);
+    EXPECT_EQ(raises_suspicion(printed, true), outcome != Outcome::kPass) << to_string(outcome);
     AttemptEnded reported = ended_as(outcome);
     reported.failures = {{"", kText, "", 0, "", "", ""}};
-    EXPECT_EQ(casts_doubt(reported, true), outcome != Outcome::kPass) << to_string(outcome);
+    EXPECT_EQ(raises_suspicion(reported, true), outcome != Outcome::kPass) << to_string(outcome);
   }
 }
 
@@ -127,8 +128,8 @@ class SilentDriver : public testing::Test {
     containment_ = *std::move(opened);
   }
   void TearDown() override {
-    if (!visits_) return;
-    visits_->stop([this] { io_.stop(); });
+    if (!admission_) return;
+    admission_->stop([this] { io_.stop(); });
     io_.restart();
     io_.run();
   }
@@ -150,11 +151,12 @@ class SilentDriver : public testing::Test {
                                     .deadline = Milliseconds(300)}}};
     rules_.request = examination(scratch_.string(), result);
     setup_.rules = &rules_;
-    visits_ = std::make_unique<DeviceVisits>(io_, *containment_, setup_, pool_, health_, Clock::now());
+    admission_ = std::make_unique<DeviceAdmission>(io_, *containment_, setup_, pool_, health_, Clock::now());
   }
-  DeviceVisits::Left leave() {
-    std::optional<DeviceVisits::Left> left;
-    visits_->leave({"a"}, "case", /*doubt=*/false, [&](const DeviceVisits::Left& answer) { left = answer; });
+  DeviceAdmission::Left leave() {
+    std::optional<DeviceAdmission::Left> left;
+    admission_->leave({"a"}, "case", /*doubt=*/false,
+                      [&](const DeviceAdmission::Left& answer) { left = answer; });
     io_.restart();
     while (!left) io_.run_one();
     return *left;
@@ -166,7 +168,7 @@ class SilentDriver : public testing::Test {
       "done <$2";
   static constexpr const char* kHangs = "exec sleep 1000";
   static constexpr const char* kWell = R"({"v":1,"device":"a","result":"pass","step":"","detail":"","ms":4})";
-  static constexpr const char* kSick =
+  static constexpr const char* kUnhealthy =
       R"({"v":1,"device":"a","result":"fail","step":"s","detail":"d","ms":4})";
 
   TempDir scratch_;
@@ -177,15 +179,15 @@ class SilentDriver : public testing::Test {
     std::string why_lost(const std::string& /*device*/) override { return {}; }
     HealthRequest request{};
   } rules_;
-  CareSetup setup_;
+  DeviceCheckSetup setup_;
   DevicePool pool_{{PoolDevice{.device = {"a", "xpu", "", false}, .shared = false}}};
   Health health_;
-  std::unique_ptr<DeviceVisits> visits_;
+  std::unique_ptr<DeviceAdmission> admission_;
 };
 
 TEST_F(SilentDriver, HangingDeviceIsProbedOnlyOnce) {
   begin(kHangs, kWell);
-  EXPECT_FALSE(leave().any_sick);
+  EXPECT_FALSE(leave().any_unhealthy);
   EXPECT_THAT(health_.found, ElementsAre("unknown", "probe_passed"));
   leave();
   EXPECT_THAT(health_.found, ElementsAre("unknown", "probe_passed"))
@@ -193,32 +195,32 @@ TEST_F(SilentDriver, HangingDeviceIsProbedOnlyOnce) {
 }
 
 TEST_F(SilentDriver, DrainsUnresponsiveDeviceThatFailsProbe) {
-  begin(kHangs, kSick);
-  EXPECT_TRUE(leave().any_sick);
+  begin(kHangs, kUnhealthy);
+  EXPECT_TRUE(leave().any_unhealthy);
   EXPECT_THAT(health_.found, ElementsAre("unknown", "probe_failed", "drained"));
 }
 
 TEST_F(SilentDriver, KernelLogErrorTriggersProbe) {
   begin(kAnswers, kWell);
-  visits_->error_logged(
+  admission_->error_logged(
       {.device = "a", .rule = "xid:48", .by_machine = true, .line = "DBE", .next = "Reset."}, "case",
       /*passed=*/true);
-  EXPECT_FALSE(leave().any_sick);
+  EXPECT_FALSE(leave().any_unhealthy);
   leave();
   EXPECT_THAT(health_.found, ElementsAre("kernel_log", "probe_passed"));
 }
 
 TEST_F(SilentDriver, ApplicationErrorTriggersNoProbe) {
   begin(kAnswers, kWell);
-  visits_->error_logged({.device = "a", .rule = "i915:hang", .line = "GPU HANG", .next = "Read."}, "case",
-                        true);
-  visits_->error_logged({.device = "a",
-                         .rule = "xid:63",
-                         .by_machine = true,
-                         .severity = Gravity::kNote,
-                         .line = "",
-                         .next = ""},
-                        "case", true);
+  admission_->error_logged({.device = "a", .rule = "i915:hang", .line = "GPU HANG", .next = "Read."}, "case",
+                           true);
+  admission_->error_logged({.device = "a",
+                            .rule = "xid:63",
+                            .by_machine = true,
+                            .severity = Gravity::kNote,
+                            .line = "",
+                            .next = ""},
+                           "case", true);
   leave();
   EXPECT_THAT(health_.found, ElementsAre());
 }
@@ -227,7 +229,7 @@ TEST_F(SilentDriver, HangingTelemetryTriggersProbe) {
   begin(kAnswers, kWell);
   leave();
   EXPECT_THAT(health_.found, ElementsAre());
-  visits_->suspect({"a"}, "it did not answer");
+  admission_->suspect({"a"}, "it did not answer");
   leave();
   leave();
   EXPECT_THAT(health_.found, ElementsAre("unknown", "probe_passed"));

@@ -2,7 +2,7 @@
 //
 // Before a case:  a device whose last holder died is examined, and where it was asked for each device before its first
 //                 case; others with memory on it are named.
-// After a case:   the devices must be back (device_care.h); a device in doubt is examined.
+// After a case:   the devices must be back (device_checks.h); a device in doubt is examined.
 //
 //   doubt: an attempt was bad, memory did not come back, the driver did not answer when it was asked, or the kernel logged
 //   an error of the device.
@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "harness/base/alive.h"
-#include "harness/devices/care/device_care.h"
+#include "harness/devices/admission/device_checks.h"
 #include "harness/devices/health/health_check.h"
 #include "harness/devices/leases/device_pool.h"
 #include "harness/devices/telemetry/device_monitor.h"
@@ -68,21 +68,21 @@ class Examinations {
   void drain(const std::string& device, const std::string& reason, const std::string& evidence,
              const std::string& case_id);
 
-  // A driver did not answer when it was asked about the device. Once in a run, see DeviceVisits::suspect().
+  // A driver did not answer when it was asked about the device. Once in a run, see DeviceAdmission::suspect().
   void suspect(const std::string& device, const std::string& why);
   // Has the device examined after its case or before its next one.
-  void doubt(const std::string& device) { suspects_.insert(device); }
+  void suspicion(const std::string& device) { suspects_.insert(device); }
   // Whether it is to be examined for that: true once.
   bool take_suspicion(const std::string& device) { return suspects_.erase(device) > 0; }
 
   // Calls nobody back who waits.
   void give_up();
-  void stop(std::function<void()> gone);
+  void stop(std::function<void()> stopped);
 
  private:
   std::optional<HealthRequest> request(const std::string& device, const std::string& case_id);
-  void tell(const std::string& device, HealthFact what, const std::string& case_id, const std::string& words,
-            WarningCode code, const std::string& text);
+  void report_finding(const std::string& device, HealthFact what, const std::string& case_id,
+                      const std::string& words, WarningCode code, const std::string& text);
 
   HealthAnswer with_access(const std::string& device, const HealthAnswer& answer) const;
 
@@ -105,7 +105,7 @@ enum class ForeignPolicy {
 };
 
 // How the devices of a run are looked after.
-struct CareSetup {
+struct DeviceCheckSetup {
   std::optional<MonitorSetup> monitor;  // how they are watched; none: their state cannot be known
   Milliseconds memory_wait{60'000};     // how long a device may take to come back after a case
   ForeignPolicy device_in_use = ForeignPolicy::kWait;
@@ -123,14 +123,14 @@ struct CareSetup {
 bool poisons_process(const AttemptEnded& ended);
 
 // Whether the way in which this attempt ended leaves a doubt about its devices. `expected`: that it fails is known.
-bool casts_doubt(const AttemptEnded& ended, bool expected);
+bool raises_suspicion(const AttemptEnded& ended, bool expected);
 
-class DeviceVisits {
+class DeviceAdmission {
  public:
-  DeviceVisits(boost::asio::io_context& io, Containment& containment, const CareSetup& setup,
-               DevicePool& pool, EventSink& sink, Clock::time_point run_started);
-  DeviceVisits(const DeviceVisits&) = delete;
-  DeviceVisits& operator=(const DeviceVisits&) = delete;
+  DeviceAdmission(boost::asio::io_context& io, Containment& containment, const DeviceCheckSetup& setup,
+                  DevicePool& pool, EventSink& sink, Clock::time_point run_started);
+  DeviceAdmission(const DeviceAdmission&) = delete;
+  DeviceAdmission& operator=(const DeviceAdmission&) = delete;
 
   // Reads the state of the devices before the run's first case.
   void begin(std::function<void()> ready);
@@ -143,16 +143,18 @@ class DeviceVisits {
   };
   using OnEntry = std::function<void(const Entry&)>;
   // `doubt`: all of them are examined, and not only those whose last holder died.
-  void enter(const std::vector<std::string>& devices, const std::string& case_id, bool doubt, OnEntry done);
+  void enter(const std::vector<std::string>& devices, const std::string& case_id, bool suspicion,
+             OnEntry done);
 
   struct Left {
-    bool any_sick = false;   // some device was taken out
-    std::string lost = {};   // a device that the driver says is lost
-    std::string sick = {};   // a device that was found unhealthy by its examination
-    std::string words = {};  // of that examination
+    bool any_unhealthy = false;  // some device was taken out
+    std::string lost = {};       // a device that the driver says is lost
+    std::string unhealthy = {};  // a device that was found unhealthy by its examination
+    std::string words = {};      // of that examination
   };
   using OnLeft = std::function<void(const Left&)>;
-  void leave(const std::vector<std::string>& devices, const std::string& case_id, bool doubt, OnLeft done);
+  void leave(const std::vector<std::string>& devices, const std::string& case_id, bool suspicion,
+             OnLeft done);
 
   // As Examinations::drain().
   void drain(const std::string& device, const std::string& reason, const std::string& evidence,
@@ -171,16 +173,16 @@ class DeviceVisits {
   void error_logged(const DeviceError& error, const std::string& case_id, bool passed);
 
   // Watches the devices; null if nothing can.
-  DeviceMonitor* monitor() const { return care_ ? &care_->monitor() : nullptr; }
+  DeviceMonitor* monitor() const { return device_checks_ ? &device_checks_->monitor() : nullptr; }
 
   // Answers everybody who waits: no case may enter, and nothing is known about the devices after a case.
   void give_up();
   // Calls `gone`, from the loop, when nothing of this object is left on it.
-  void stop(std::function<void()> gone);
+  void stop(std::function<void()> stopped);
 
  private:
   // One call of enter() or leave() that is not answered yet.
-  struct Visit {
+  struct Admission {
     std::vector<std::string> devices;
     std::string case_id;
     OnEntry entry = {};
@@ -188,30 +190,31 @@ class DeviceVisits {
     Left result = {};
     std::vector<DeviceFinding> not_back = {};  // to be examined before the final word on them
   };
-  using VisitIterator = std::list<Visit>::iterator;
+  using AdmissionIterator = std::list<Admission>::iterator;
   using Answers = Examinations::Answers;
 
-  void after_dirty(VisitIterator visit, const Answers& answers);
-  void find_foreign_holders(VisitIterator visit);
-  void judge_holders(VisitIterator visit, const std::vector<DeviceFinding>& findings);
-  void apply_policy(VisitIterator visit, const std::vector<DeviceFinding>& foreign);
-  void after_waiting(VisitIterator visit, const std::vector<DeviceFinding>& findings);
+  void after_dirty(AdmissionIterator admission, const Answers& answers);
+  void find_foreign_holders(AdmissionIterator admission);
+  void judge_holders(AdmissionIterator admission, const std::vector<DeviceFinding>& findings);
+  void apply_policy(AdmissionIterator admission, const std::vector<DeviceFinding>& foreign);
+  void after_waiting(AdmissionIterator admission, const std::vector<DeviceFinding>& findings);
   void suspect_silent(const std::vector<DeviceFinding>& findings);
-  bool drain_lost(VisitIterator visit, const std::vector<DeviceFinding>& findings);
-  void enter_now(VisitIterator visit, const Entry& entry);
+  bool drain_lost(AdmissionIterator admission, const std::vector<DeviceFinding>& findings);
+  void enter_now(AdmissionIterator admission, const Entry& entry);
 
-  void after_settling(VisitIterator visit, const std::vector<DeviceFinding>& findings, bool doubt);
-  void after_doubt(VisitIterator visit, const Answers& answers);
-  void last_word(VisitIterator visit, const std::vector<DeviceFinding>& findings);
-  void leave_now(VisitIterator visit);
+  void after_settling(AdmissionIterator admission, const std::vector<DeviceFinding>& findings,
+                      bool suspicion);
+  void after_suspicion(AdmissionIterator admission, const Answers& answers);
+  void last_word(AdmissionIterator admission, const std::vector<DeviceFinding>& findings);
+  void leave_now(AdmissionIterator admission);
 
-  const CareSetup& setup_;
+  const DeviceCheckSetup& setup_;
   DevicePool& pool_;
   DeviceNews news_;
-  std::unique_ptr<DeviceCare> care_;  // none: there are no devices that can be watched
+  std::unique_ptr<DeviceChecks> device_checks_;  // none: there are no devices that can be watched
   Examinations examinations_;
-  std::list<Visit> visits_;
-  std::set<std::string> proven_;  // examined for CareSetup::prove
+  std::list<Admission> admission_;
+  std::set<std::string> proven_;  // examined for DeviceCheckSetup::prove
 };
 
 }  // namespace proctor

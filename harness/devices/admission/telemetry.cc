@@ -1,4 +1,4 @@
-#include "harness/devices/care/telemetry.h"
+#include "harness/devices/admission/telemetry.h"
 
 #include <fmt/format.h>
 
@@ -199,9 +199,9 @@ Error TelemetrySource::give_up(const std::string& why) {
   return Error{ErrorKind::kSystem, why, "", 0};
 }
 
-void TelemetrySource::stop(std::function<void()> gone) {
+void TelemetrySource::stop(std::function<void()> stopped) {
   alive_.renew();
-  tool_.stop(std::move(gone));
+  tool_.stop(std::move(stopped));
 }
 
 namespace {
@@ -252,14 +252,14 @@ std::vector<DeviceTelemetry> Telemetry::end(Window window, const std::string& ca
   return devices;
 }
 
-void Telemetry::stop(std::function<void()> gone) {
+void Telemetry::stop(std::function<void()> stopped) {
   alive_.renew();
   auto left = std::make_shared<std::size_t>(streams_.size());
-  if (*left == 0) return boost::asio::post(io_, std::move(gone));
+  if (*left == 0) return boost::asio::post(io_, std::move(stopped));
   for (auto& [backend, stream] : streams_) {
     stream.next.cancel();
-    stream.source->stop([left, gone] {
-      if (--*left == 0) gone();
+    stream.source->stop([left, stopped] {
+      if (--*left == 0) stopped();
     });
   }
 }

@@ -1,4 +1,4 @@
-// The formats for other tools, each held to its schema and read by a reader that others wrote.
+// Tests the formats for other tools: each file must be valid under its schema, and an independent reader must read it.
 #include "reports/formats/formats.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ std::string written(Write write, const ResolvedRun& run) {
   return text_of([&](TextOutput& output) { write(run, output); });
 }
 
-// Runs with everything in them, and with nothing.
+// Runs with every feature, and runs with none.
 std::vector<ResolvedRun> models() {
   RunPlanned plan = plan_of({planned("s/a")});
   plan.shard = PlannedShard{2, 4, 90, "p"};
@@ -119,7 +119,8 @@ TEST_F(Formats, SuiteFilesStayWithinCaseLimit) {
   }
   PlannedCase other = planned("other/a");
   other.suite = "memory.xpu";
-  other.backend = "2";  // its file would be memory.xpu.2.xml
+  // A file name derived from both would be memory.xpu.2.xml, which the second file of memory.xpu has.
+  other.backend = "2";
   cases.push_back(other);
   events.push_back(concluded(other.id, {Outcome::kPass, ""}));
   events.front() = plan_of(std::move(cases));
@@ -216,7 +217,7 @@ TEST_F(Formats, CtrfKeepsProctorOutcomes) {
   EXPECT_EQ(results["tests"][2]["suite"][0], "proctor.run") << "what reddens the run and is no case";
 }
 
-// A case that fails on one of two devices only, and an older one that fails on both.
+// Returns a run with a case that fails on only one of two devices, and another case that fails on both.
 ResolvedRun each_device_model() {
   RunPlanned plan = plan_of({planned("s/bad"), planned("s/both")});
   plan.rules.each_device = true;
@@ -316,7 +317,7 @@ TEST_F(Formats, SpanStatusFollowsCaseOutcome) {
   EXPECT_EQ(attributes["test.suite.name"], "memory.xpu");
 }
 
-// A failure that is known is none in any of its repeats, and a repeat is no retry.
+// A known failure is not a failure in any of its repeats, and a repeat is not a retry.
 TEST_F(Formats, RepeatsOfKnownFailureAreNotRetries) {
   const Verdict crash{Outcome::kCrash, {Reason::kSignal, 11}};
   const ResolvedRun run = resolved_of(
@@ -361,7 +362,7 @@ TEST_F(Formats, MetricsCountByOutcomeWithoutCaseNames) {
   }
 }
 
-// ---- which are written, and where ----
+// ---- The selection of formats, and their files ----
 
 TEST(ReportFormats, ParsesCommaSeparatedList) {
   const auto words = [](const std::string& list) {

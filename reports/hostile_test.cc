@@ -1,5 +1,6 @@
-// Journals with any bytes in any field, in every format: each file is valid, and readers that others wrote count in it what
-// the run has. PROCTOR_REPORT_JOURNALS says how many; the others are as with 100, with another seed.
+// Journals with arbitrary bytes in every field, rendered in every format. Each file must be valid, and independent
+// readers must count in it the results of the run. PROCTOR_REPORT_JOURNALS sets the number of journals; each number is
+// the seed of its journal.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -32,13 +33,14 @@ namespace fs = std::filesystem;
 using namespace testing_support;
 using nlohmann::json;
 
-// What has a meaning in one of the formats, on a terminal or in a step of a CI.
+// Texts with a special meaning in one of the formats, on a terminal or in a CI step.
 const std::vector<std::string> kAwkward = {
     "]]>",       "</script>",        "<!--",         "&amp;",        "::error::x",
     "##[error]", "\xed\xa0\x80",     "\xe2\x80\xae", "\xef\xbf\xbe", "[[ATTACHMENT|/etc/passwd]]",
     "\r\n",      "\x1b[31m",         "\"}],",        "\\u0000",      "${x}",
     "../../x",   "\xf4\x90\x80\x80", "# EOF\n",      "{{",           std::string(1, '\0')};
 
+// Generates runs with arbitrary texts and outcomes from a seed.
 class Generator {
  public:
   explicit Generator(std::uint32_t seed) : random_(seed) {}
@@ -109,7 +111,7 @@ std::uint32_t journals() {
   return count;
 }
 
-// All formats of all journals, below one directory.
+// Renders every journal in all formats, below one directory.
 class Hostile : public testing::Test {
  protected:
   void SetUp() override {
@@ -149,7 +151,8 @@ class Hostile : public testing::Test {
   }
   static void expect_valid(const fs::path& schema, const std::vector<fs::path>& files) {
     if (!fs::exists(schema)) return;
-    constexpr std::size_t kOfACommand = 2000;  // the names of all are longer than what a command may be
+    // All file names together would exceed the maximum length of a command line.
+    constexpr std::size_t kOfACommand = 2000;
     for (std::span<const fs::path> rest = files; !rest.empty();
          rest = rest.subspan(std::min(kOfACommand, rest.size())))
       EXPECT_EQ(complaint(schema, rest.first(std::min(kOfACommand, rest.size()))), "") << schema;
@@ -168,7 +171,7 @@ TEST_F(Hostile, XmlIsValidUnderEverySchema) {
   expect_valid(published_schemas() / "surefire-test-report.xsd", suite_files());
 }
 
-// What turns the direction of text, ends lines in other ways, or begins a sequence of a terminal.
+// Fails if the text has a control that reverses the text direction, ends a line or begins a terminal sequence.
 void expect_nothing_to_obey(const std::string& text, const std::string& name) {
   EXPECT_FALSE(text.empty()) << name;
   EXPECT_EQ(without_hidden_controls(text), text) << name;
@@ -195,7 +198,7 @@ TEST_F(Hostile, ComparisonsHaveNoControlSequences) {
   }
 }
 
-// A cell for each suite, and one that nothing fills: every rule is asked, and most say something of the run.
+// A policy with a cell for each suite, and one cell that no suite fills, so that every rule applies to the run.
 GateInputs gate_inputs(ResolvedRun run) {
   GateInputs inputs;
   inputs.policy.file = "gate.toml";
@@ -283,7 +286,7 @@ TEST_F(Hostile, OpenTelemetryReadsEveryTrace) {
   }
 }
 
-// What SQLite's own shell answers to a question, as "a|b" for each row, sorted.
+// Returns the rows that SQLite's own shell prints for a query, as "a|b" for each row, sorted.
 std::vector<std::string> rows(const fs::path& database, const std::string& question) {
   const Ended done = run_child({"sqlite3", "-readonly", "-batch", database.string(), question});
   EXPECT_EQ(done.exit_code, 0) << done.err;

@@ -1,5 +1,5 @@
-// Runners are killed at any byte of their journal. Whatever is left must render, with
-// one outcome per planned case.
+// Simulates a runner that is killed at any byte of its journal. The remaining journal must render, with one outcome for
+// each planned case.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace testing_support;
 
-// A run as the runner writes it: `slots` cases at once, retries, random outcomes.
+// Returns a run as the runner records it: `slots` cases at once, retries, random outcomes.
 std::vector<Event> random_journal(std::mt19937& random, int slots) {
   const auto dice = [&random](std::size_t sides) { return random() % sides; };
   struct Running {
@@ -71,7 +71,7 @@ TEST(JournalFuzz, TruncatedJournalKeepsEndedCases) {
     for (const Event& event : events) {
       at = whole.find('\n', at);
       if (at > size) break;
-      ++at;  // the newline: a line without it is whole all the same
+      ++at;  // the newline: a last line without it is complete, too
       if (const auto* end = std::get_if<CaseEnded>(&event)) concluded_before[end->case_id] = end->verdict;
     }
 
@@ -93,7 +93,7 @@ TEST(JournalFuzz, TruncatedJournalKeepsEndedCases) {
     ASSERT_TRUE(render(*run, dir.path()));
     const auto report = nlohmann::json::parse(read_file_or_empty(dir.path() / "report.json"));
     EXPECT_EQ(report["run"]["exit_code"], run->exit_code);
-    if (round % 20 == 0) {  // the judges are slow to start
+    if (round % 20 == 0) {  // the schema validators start slowly
       EXPECT_EQ(report_json_complaint(dir.path() / "report.json", true), "");
       EXPECT_EQ(xml_complaint(our_schema("junit-portable.xsd"), dir.path() / "junit.xml"), "");
       EXPECT_EQ(xml_complaint(our_schema("junit-strict.xsd"), dir.path() / "junit/memory.xpu.xml"), "");
@@ -112,7 +112,7 @@ TEST(JournalFuzz, DamagedJournalRendersOrIsRefused) {
     }
     write_file(path, text);
     const auto run = load_journal(path);
-    if (!run) continue;  // the plan was hit
+    if (!run) continue;  // the cut removed the plan
     EXPECT_EQ(run->summary.planned(), static_cast<int>(run->cases.size()));
     EXPECT_NO_THROW({
       (void)junit_run(*run);

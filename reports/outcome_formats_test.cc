@@ -1,5 +1,5 @@
-// The tables of formats.h and harness/journal/outcome_meaning.h: each cell, the page that shows them, and what the
-// formats write.
+// Tests the tables of formats.h and harness/journal/outcome_meaning.h: each cell, docs/reference/outcomes.md, which
+// shows them, and the outputs of the formats.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,10 +32,10 @@ struct Shown {
   std::string annotation;
   int exit_code;
   std::string ctrf;
-  std::string span;  // result and status of the attempt
+  std::string span;  // result and status of the span of the attempt
 };
 
-// A second case passes, so that the run is not red for having executed nothing.
+// A second case passes, so that the run does not fail because no case was executed.
 ResolvedRun run_of(const Shown& row) {
   const std::string id = "s/a";
   return resolved_of({plan_of({planned(id, row.kind), planned("s/good", row.kind)}), started(id),
@@ -179,7 +179,7 @@ TEST(OutcomeFormats, ReportsShowEachOutcome) {
   }
 }
 
-// ---- the tables, and the page that shows them ----
+// ---- The tables, and the page that shows them ----
 
 std::string exec_text(ExecCode code) {
   switch (code) {
@@ -216,14 +216,14 @@ std::string junit_text(const OutcomeFormats& row) {
   return fmt::format("`{}` `{}`", to_string(row.junit), junit_type(row.outcome));
 }
 
-// The formats of a row of the other table, which has more rows.
+// Returns the formats for a row of the table of meanings, which has more rows.
 const OutcomeFormats& formats_of(const OutcomeMeaning& meaning) {
   return *std::ranges::find_if(outcome_formats(), [&](const OutcomeFormats& row) {
     return row.outcome == meaning.outcome && (row.of == MeaningOf::kAll || row.of == meaning.of);
   });
 }
 
-// As docs/reference/outcomes.md has it.
+// Returns a row as docs/reference/outcomes.md shows it.
 std::string row_text(const OutcomeMeaning& row) {
   const std::string_view of = to_string(row.of);
   const OutcomeFormats& formats = formats_of(row);
@@ -243,7 +243,7 @@ std::string page_table() {
   return text;
 }
 
-// Each cell once more: a change of a meaning changes it here and on the page, too.
+// Repeats each cell. A change of a meaning requires the same change here and in docs/reference/outcomes.md.
 constexpr std::string_view kGolden = R"(
 | `pass` | – | `passed` | – | passes | passing | OK | 0 | the command's | no |
 | `fail` | `failure` `proctor.fail` | `failed` | error | fails | failing | ERROR | 1 | the command's | unless it is known |
@@ -290,7 +290,7 @@ TEST(OutcomeFormats, WhatWasNotRunAndAnUnexpectedPassPassNowhere) {
   }
 }
 
-// No column calls good what another calls bad.
+// All columns of an outcome agree on whether it is a failure.
 TEST(OutcomeFormats, FormatsOfOneOutcomeAgree) {
   for (const OutcomeMeaning& row : outcome_meanings()) {
     SCOPED_TRACE(row_text(row));
@@ -311,7 +311,7 @@ TEST(OutcomeFormats, MapsOutcomesToOpenTelemetryResults) {
   EXPECT_EQ(span_result({Outcome::kXpass, ""}, "proctor"), "fail");
 }
 
-// A verdict of the row: with any value where it takes one.
+// Returns a verdict that matches the row, with an arbitrary number where the row accepts any.
 Verdict verdict_in(const ReasonMeaning& row, Outcome outcome) {
   std::string text(row.spelling);
   if (text.ends_with('*')) text.back() = '7';
@@ -324,7 +324,7 @@ std::string said_of(const ReasonMeaning& row) {
   return fmt::format(fmt::runtime(row.words), "…");
 }
 
-// As docs/reference/outcomes.md has it.
+// Returns a row of the reasons as docs/reference/outcomes.md shows it.
 std::string reason_row(const ReasonMeaning& row) {
   const OutcomeMeaning& outcome = meaning_of(verdict_in(row, row.outcomes[0]));
   const std::string also = row.outcomes[0] == row.outcomes[1]

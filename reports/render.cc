@@ -35,6 +35,7 @@ std::string name_in(std::string_view directory, const std::string& file) {
   return fmt::format("{}/{}", directory, file);
 }
 
+// Writes the files of each format, and collects their digests and the errors. render() uses it.
 class Renderer {
  public:
   explicit Renderer(const ReportSource& source) : source_(source) {}
@@ -63,7 +64,7 @@ class Renderer {
   }
 
  private:
-  // A failure shows at the first file below it.
+  // Ignores errors: the first file in the directory then reports one.
   static void make(const fs::path& directory) {
     std::error_code ignored;
     if (fs::is_symlink(fs::symlink_status(directory, ignored))) fs::remove(directory, ignored);
@@ -98,18 +99,18 @@ class Renderer {
 
   const ReportSource& source_;
   RenderedFiles files_;
-  // What could not be written, by errno: a full disk refuses all files alike.
+  // Names of unwritten files by errno, because a full disk fails all files with the same error.
   std::map<int, std::vector<std::string>> lost_;
   std::set<std::string> refused_;
 };
 
-// Not open: it is no file, as a pipe, or cannot be read.
+// Returns a closed stream if the path is not a regular file (for example a pipe) or cannot be read.
 std::ifstream open_file(const fs::path& path) {
   std::error_code ignored;
   return fs::is_regular_file(path, ignored) ? std::ifstream(path, std::ios::binary) : std::ifstream();
 }
 
-// "": there is none.
+// Returns "" if the file does not exist or cannot be read.
 std::string digest_of_file(const fs::path& path) {
   std::ifstream file = open_file(path);
   if (!file.is_open()) return "";
@@ -120,7 +121,8 @@ std::string digest_of_file(const fs::path& path) {
   return file.bad() ? "" : digest.hex();
 }
 
-// Takes a report in pieces, and holds each against what is in the file. What is no file equals nothing.
+// Receives a report in pieces and compares them with an existing file. A path that is not
+// a regular file is never equal.
 class FileComparison {
  public:
   explicit FileComparison(const fs::path& path) : file_(open_file(path)) { equal_ = file_.is_open(); }
@@ -131,7 +133,7 @@ class FileComparison {
     file_.read(there_.data(), static_cast<std::streamsize>(piece.size()));
     equal_ = file_.gcount() == static_cast<std::streamsize>(piece.size()) && there_ == piece;
   }
-  // Nothing may follow.
+  // Returns whether the file ends at this place and all pieces were equal.
   bool ends_equal() { return equal_ && file_.peek() == std::ifstream::traits_type::eof(); }
 
  private:
@@ -194,7 +196,8 @@ std::vector<std::string> files_changed_since(const RenderedFiles& rendered, cons
 
 std::vector<std::string> files_not_rendered_so(const ResolvedRun& run, const fs::path& directory,
                                                const std::vector<std::string>& names) {
-  // A file of a suite that the journal does not have is one more report: what nothing equals stays.
+  // Names stay in the set unless the rendered text equals the file. A file of a suite that
+  // the journal does not have stays.
   std::set<std::string> different(names.begin(), names.end());
   const ReportSource source{run, directory, directory};
   for (const ReportFormat& format : all_formats()) {
@@ -219,7 +222,7 @@ std::vector<std::string> files_not_rendered_so(const ResolvedRun& run, const fs:
 
 namespace {
 
-// A format that needs nothing but the run.
+// Adapts a writer that needs only the run.
 template <void (*kWrite)(const ResolvedRun&, TextOutput&)>
 void of_run(const ReportSource& source, TextOutput& output, const UseReportFile& /*use*/) {
   kWrite(source.run, output);
@@ -242,7 +245,7 @@ void summary_file(const ReportSource& source, TextOutput& output, const UseRepor
                                   first, summary_of_cases(source.run, room));
 }
 
-// The page shows ends of the logs in the run directory, and links to them.
+// The page shows the ends of the logs in the run directory, and links to these logs.
 void page_file(const ReportSource& source, TextOutput& output, const UseReportFile& /*use*/) {
   PageRequest request;
   request.sibling_files = sibling_files_of_page();

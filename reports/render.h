@@ -1,7 +1,7 @@
-// All reports of a run from its model. The same journal gives the same bytes.
+// Renders all reports of a run from its ResolvedRun. The same journal always gives the same bytes.
 //
-// One table has the formats. From it follow what is rendered, what a run leaves, which files are reports of a
-// run, and what `proctor report` offers. A format is a row in render.cc.
+// One table in render.cc has the formats. Everything else follows from this table: the rendered files, the defaults of
+// a run, the files that count as reports of a run, and the choices of `proctor report`. A new format is a new row.
 #pragma once
 
 #include <filesystem>
@@ -19,63 +19,67 @@
 
 namespace proctor {
 
-// What reports are made of, and where they go.
+// The input of a report: the run and its directories.
 struct ReportSource {
   const ResolvedRun& run;
-  const std::filesystem::path& directory;  // of the reports
-  const std::filesystem::path& run_dir;    // of the logs
+  const std::filesystem::path& directory;  // the directory that receives the reports
+  const std::filesystem::path& run_dir;    // the directory that has the logs
 };
 
-// Takes a file of the directory of a format.
+// Receives one file for the directory of a format.
 using UseReportFile = std::function<void(const std::string& name, const std::string& text)>;
 
+// One format of reports: its name, its files and its writer.
 struct ReportFormat {
-  std::string_view name;  // as in --format
-  std::string_view file;  // in a run directory; a file of this name beside a journal is a report of the run
-  std::string_view directory;  // of more files of this format; "": there is none
-  bool is_default;             // a run leaves it, without a word
-  // Writes the file in pieces, and hands over the files of the directory.
+  std::string_view name;  // the value of --format
+  std::string_view
+      file;  // the file name in a run directory; such a file beside a journal is a report of the run
+  std::string_view directory;  // a directory for more files of this format; "" for none
+  bool is_default;             // a run writes this format unless other formats are requested
+  // Writes the main file in pieces, and passes the files of the directory to `use`.
   void (*write)(const ReportSource& source, TextOutput& output, const UseReportFile& use);
 };
 
 using ReportFormats = std::vector<const ReportFormat*>;
 
 std::span<const ReportFormat> all_formats();
-// What a run leaves: json, junit, ctrf, markdown, html.
+// The default formats of a run: json, junit, ctrf, markdown, html.
 const ReportFormats& default_formats();
-// "json,otlp", or "all": in any order, each once or more. A usage error names the word that is none, and the nearest format.
-// `others` can be meant too.
+// Parses "json,otlp" or "all". Formats may be in any order and may repeat. A usage error names the unknown word and the
+// nearest format. `others` are more words to suggest.
 Result<ReportFormats> parse_formats(const std::string& list, const std::vector<std::string>& others = {});
-// "json (report.json), junit (junit.xml, junit/*.xml), ...; or all (default: json,...)": for the help.
+// For the help: "json (report.json), junit (junit.xml, junit/*.xml), ...; or all (default: json,...)".
 std::string formats_text();
-// The journal, and the files of the formats: whoever has one of them has the run.
+// The names of the journal and of the main file of each format. Any of them identifies a run directory.
 std::vector<std::string_view> run_files();
-// What the page of a run links to: its other files that lie there by default.
+// The other default files of a run directory, to which the page links.
 std::vector<std::string_view> sibling_files_of_page();
 
-// Reports in a directory, by their names ("junit/memory.xpu.xml"), with the SHA-256 of each.
+// The SHA-256 of each report in a directory, by its name ("junit/memory.xpu.xml").
 using RenderedFiles = std::map<std::string, std::string>;
 
-// What a runner writes behind the end of its journal: the reports that it made of it. No event of the run, and no report
-// shows it. So whoever reads the journal can tell a report that was changed since without making it again.
+// A record that the runner appends after the end of the journal, with the digests of the reports that it rendered. It
+// is not an event of the run, and no report shows it. With it, a reader detects a changed
+// report without rendering it again.
 std::string rendered_record(const RenderedFiles& files);
-// None: another record.
+// Returns nothing for a record of another type.
 std::optional<RenderedFiles> rendered_in(std::string_view record);
 
-// Writes the files of the formats into the directory, each complete or not at all. A file that cannot
-// be written does not stop the others from being written; the error names every such file. Logs and evidence lie in
-// `run_dir`, which is the directory itself where it is empty.
+// Writes the files of the formats into the directory, each complete or not at all. If a file cannot be written, the
+// others are still written, and the error names every such file. Logs and evidence are in `run_dir`; if it is empty,
+// they are in `directory`.
 Result<RenderedFiles> render(const ResolvedRun& run, const std::filesystem::path& directory,
                              const ReportFormats& formats = default_formats(),
                              const std::filesystem::path& run_dir = {});
 
-// The names of the reports of a run that are in the directory; whatever is in the directory of a format (junit/) is one.
+// Returns the names of the reports of a run in the directory. Every file in the directory of
+// a format (junit/) is a report.
 std::vector<std::string> reports_in(const std::filesystem::path& directory);
-// Those of them that have not the digest that their runner says.
+// Returns the reports in the directory whose digest differs from the one that the runner recorded.
 std::vector<std::string> files_changed_since(const RenderedFiles& rendered,
                                              const std::filesystem::path& directory);
-// Those of these reports that are not what the journal renders to, sorted: somebody changed them, or another version wrote
-// them.
+// Returns those of the named reports that differ from a rendering of the journal, sorted. Such a report was edited, or
+// another version of Proctor wrote it.
 std::vector<std::string> files_not_rendered_so(const ResolvedRun& run, const std::filesystem::path& directory,
                                                const std::vector<std::string>& names);
 

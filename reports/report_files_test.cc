@@ -114,7 +114,7 @@ TEST(ReportJson, HasDocumentedFields) {
   EXPECT_EQ(report["warnings"][0]["code"], "code");
 }
 
-// A gate reads it: what nobody knows is null and has a reason.
+// A gate reads these members: an unknown value is null and has a reason.
 TEST(ReportJson, HasTestedCommitAndPrograms) {
   RunPlanned plan = plan_of({});
   plan.subject.commit = {"0123abc", "GITHUB_SHA", ""};
@@ -196,7 +196,7 @@ TEST(ReportJson, HasHardwareEvidence) {
   EXPECT_EQ(json::parse(report_json(resolved_of({plan_of({})})))["hardware"], json::array());
 }
 
-// Of 20,000 cases no more is held at once than of one.
+// The writer must not hold more output for 20,000 cases than for one case.
 TEST(ReportJson, StreamsCasesAndOmitsEmptyFields) {
   std::vector<PlannedCase> cases;
   std::vector<Event> events = {Event{}};
@@ -250,7 +250,7 @@ TEST(Render, WritesAllFilesReproducibly) {
   const auto loaded = load_journal(first.path() / "journal.jsonl");
   ASSERT_TRUE(loaded);
   ASSERT_TRUE(render(*loaded, first.path()));
-  ASSERT_TRUE(render(*loaded, first.path()));  // over its own files
+  ASSERT_TRUE(render(*loaded, first.path()));  // replaces its own files
   ASSERT_TRUE(render(live, second.path()));
   for (const char* name :
        {"junit.xml", "junit/memory.xpu.xml", "junit/attention.none.xml", "report.json", "summary.md"}) {

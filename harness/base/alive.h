@@ -1,8 +1,9 @@
-// Callbacks that do nothing once the object that gave them is gone. Its member of this type hands them out:
+// Alive protects an object from its own callbacks: a guarded callback does nothing after the object is
+// destroyed. An object has a member of this type and wraps each callback that it registers:
 //
 //   timer_.async_wait(alive_.guard([this](const auto& error) { ... }));
 //
-// Not for callbacks of other threads.
+// Alive is not thread-safe. The callbacks must run in the thread that destroys the object.
 #pragma once
 
 #include <memory>
@@ -23,9 +24,9 @@ class Alive {
       if (*alive) callback(std::forward<decltype(values)>(values)...);
     };
   }
-  // From now on no guarded callback does anything.
+  // Disables all guarded callbacks, those of later guard() calls too.
   void end() { *alive_ = false; }
-  // The same for those that were guarded so far.
+  // Disables the callbacks that were guarded so far. Callbacks that are guarded later run.
   void renew() {
     end();
     alive_ = std::make_shared<bool>(true);

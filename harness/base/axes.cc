@@ -9,8 +9,8 @@
 namespace proctor {
 namespace {
 
-// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): the distributions of the standard library may differ from one
-// implementation to the next, and a seed must mean the same everywhere.
+// A random number generator: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). The distributions of the
+// standard library can differ between implementations. Here a seed returns the same numbers everywhere.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed) {}
@@ -26,8 +26,8 @@ class Dice {
   std::uint64_t state_;
 };
 
-using Row = std::vector<std::size_t>;  // the place of a value on each axis
-constexpr int kCandidates = 20;        // rows that are tried for each that is taken
+using Row = std::vector<std::size_t>;  // the index of a value on each axis
+constexpr int kCandidates = 20;        // number of candidates for each row of the table
 
 class Covering {
  public:
@@ -44,7 +44,7 @@ class Covering {
 
   std::size_t left() const { return left_; }
 
-  // The best of some rows, each of which holds a pair that is still open.
+  // Returns the best of kCandidates rows. Each candidate contains a pair that no earlier row contains.
   Row take() {
     Row best;
     std::size_t most = 0;
@@ -68,7 +68,7 @@ class Covering {
     return offsets_[a * axes_.size() + b] + value_a * axes_[b].values.size() + value_b;
   }
 
-  // How many open pairs this value makes with those that the row has already.
+  // Returns how many new pairs this value forms with the values that are already in the row.
   std::size_t gain_with(const Row& row, std::size_t axis, std::size_t value) const {
     std::size_t gain = 0;
     for (std::size_t other = 0; other < row.size(); ++other) {
@@ -83,7 +83,7 @@ class Covering {
     return twice / 2;
   }
 
-  // Begins with an open pair and goes on with the value that closes most, axis by axis.
+  // Begins with a new pair. For each further axis, it chooses the value with the most new pairs.
   Row candidate() {
     Row row(axes_.size(), kUnset);
     start(row);
@@ -129,12 +129,13 @@ class Covering {
 
   const std::vector<Axis>& axes_;
   Dice dice_;
-  std::vector<std::size_t> offsets_;  // of the pairs of axes a < b, in open_
-  std::vector<bool> open_;            // the pairs that no row holds yet
+  std::vector<std::size_t> offsets_;  // the first index in open_ of each pair of axes a < b
+  std::vector<bool> open_;            // pairs that no row contains yet
   std::size_t left_ = 0;
 };
 
-// The values of a single axis, in an order that the seed decides: the first and the last one come first.
+// Returns one row for each value of a single axis. The first and the last value come first. The seed
+// determines the order of the others.
 std::vector<std::vector<std::string>> values_of(const Axis& axis, std::uint64_t seed) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& value : axis.values) rows.push_back({value});

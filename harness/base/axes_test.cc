@@ -16,7 +16,7 @@ std::vector<Axis> some_axes() {
           {"pattern", {"1", "2", "4", "16"}, {}}};
 }
 
-// Counted by brute force: every pair of places of the row.
+// Returns all pairs of the rows, counted by brute force.
 std::set<std::string> pairs_of(const std::vector<std::vector<std::string>>& rows) {
   std::set<std::string> pairs;
   for (const auto& row : rows) {

@@ -33,14 +33,14 @@ std::optional<Backend> parse_backend(std::string_view text) {
 
 std::string backend_hint(std::string_view word) {
   const std::string vendors = "NVIDIA devices are `cuda`, Intel devices `xpu`, and `none` uses no device.";
-  // One letter from `xpu`, and a word for both.
+  // "gpu" differs from "xpu" in one letter, but can mean either vendor.
   const std::string near = word == "gpu" ? "" : did_you_mean(word, {"cuda", "xpu", "none"});
   return near.empty() ? vendors : near + " " + vendors;
 }
 
 namespace {
 
-// "GPU-8932F937-d72c-..." and "8932f937d72c..." are one.
+// Returns the hexadecimal digits: "GPU-8932F937-d72c-..." and "8932f937d72c..." are the same UUID.
 std::string uuid_digits(std::string_view uuid) {
   for (const std::string_view prefix : {"GPU-", "MIG-"}) {
     if (uuid.starts_with(prefix)) uuid.remove_prefix(prefix.size());

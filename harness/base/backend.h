@@ -1,4 +1,4 @@
-// Which vendor's devices a suite uses, how a vendor is named, and how a device is told from another.
+// The names of the device vendors that a suite can use, and the comparison of device identities.
 #pragma once
 
 #include <optional>
@@ -11,38 +11,39 @@ namespace proctor {
 enum class Backend { kCuda, kXpu, kNone };
 std::string_view to_string(Backend backend);
 std::optional<Backend> parse_backend(std::string_view text);
-// What to write instead of a word that is no backend.
+// Returns the hint of an error about a word that is not a backend.
 std::string backend_hint(std::string_view word);
 
-// ---- Identity ----
-// Whether a device that a process sees is one that it has leased, by what the device says of itself.
-// Drivers spell the same device in different ways.
+// ---- Identity ---- These functions compare the devices that a process sees with the devices that it has
+// leased. They use the identity that the driver reports. Drivers spell the UUID of the same device in
+// different ways.
 
-// Who a device says that it is; "" where it does not say.
+// The identity that a driver reports for a device. A member is "" if the driver does not report it.
 struct DeviceIdentity {
-  std::string uuid;  // "8932f937-d72c-...", also with "GPU-" or "MIG-" in front
+  std::string uuid;  // "8932f937-d72c-...", also with the prefix "GPU-" or "MIG-"
   std::string pci;
 };
 
-// A part of an NVIDIA card (MIG): it has a name of its own, and the address of its card.
+// Returns whether the device is a MIG instance of an NVIDIA card. It has a UUID of its own and the PCI
+// address of the card.
 bool is_part_of_card(const DeviceIdentity& device);
 
-// Both have a UUID, and it is the same.
+// Returns whether both devices have a UUID and the UUIDs are equal.
 bool has_same_uuid(const DeviceIdentity& one, const DeviceIdentity& other);
-// Either by the UUID or by the address: a tile has the address of its card, and an address may be wrong where the
-// device is right. Parts of one card are the same by it.
+// Returns whether the UUIDs or the PCI addresses are equal. A tile has the address of its card. A driver can
+// also report a wrong address for the right device. All MIG instances of one card are the same device in this
+// comparison.
 bool is_same_device(const DeviceIdentity& one, const DeviceIdentity& other);
 
-// Each leased device is seen, and nothing else.
+// Returns whether the process sees each leased device and no other device.
 bool sees_what_is_leased(const std::vector<DeviceIdentity>& leased, const std::vector<DeviceIdentity>& seen);
 
-// ---- Memory in use ----
-// The kernel's drivers of Intel devices tell how much memory is in use to CAP_PERFMON and CAP_SYS_ADMIN
-// only, and say "nothing" to all others (drm_xe_mem_region::used,
-// drm_i915_memory_region_info::unallocated_size). They ask for the capability in the first user namespace:
-// in another one a process has it in vain.
+// ---- Memory in use ---- The kernel drivers of Intel devices report the memory in use only to processes with
+// CAP_PERFMON or CAP_SYS_ADMIN. They report to all other processes that no memory is in use
+// (drm_xe_mem_region::used, drm_i915_memory_region_info::unallocated_size). The drivers check the capability
+// in the first user namespace. A capability in another user namespace has no effect.
 
-// From /proc/PID/status and /proc/PID/uid_map. What cannot be read has no capability.
+// Parses /proc/PID/status and /proc/PID/uid_map. Returns false if a text is incomplete.
 bool may_see_memory_use(const std::string& status, const std::string& uid_map);
 bool this_process_may_see_memory_use();
 

@@ -26,7 +26,7 @@ TEST(DeviceIdentity, MatchesEverySpellingOfSameDevice) {
   EXPECT_FALSE(is_same_device({"", ""}, {"", ""}));
 }
 
-// The CUDA Runtime says the name of a part without "MIG-".
+// The CUDA Runtime reports the UUID of a MIG instance without "MIG-".
 TEST(DeviceIdentity, MatchesMigDeviceByOwnUuid) {
   const DeviceIdentity part{"MIG-11111111-aaaa-0000-0000-000000000000", "0000:03:00.0"};
   EXPECT_TRUE(is_part_of_card(part) && !is_part_of_card(kOne));

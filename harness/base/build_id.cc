@@ -16,7 +16,7 @@
 namespace proctor {
 namespace {
 
-// A hostile file must not make us read all of it: real ones have a dozen headers, and notes of some hundred bytes.
+// Limits for hostile files. Real files have a dozen headers, and notes of some hundred bytes.
 constexpr std::size_t kMostHeaders = 1024;
 constexpr std::size_t kMostNotes = std::size_t{64} * 1024;
 
@@ -29,7 +29,7 @@ bool read_at(std::ifstream& file, std::uint64_t offset, void* into, std::size_t 
 
 std::size_t padded(std::size_t size) { return (size + 3) & ~std::size_t{3}; }
 
-// The bytes of the first build id among the notes; none if there is no such note.
+// Returns the bytes of the first build id in the notes, or nothing.
 std::optional<std::string_view> find_build_id(std::string_view notes) {
   constexpr std::string_view kOwner("GNU\0", 4);
   ElfW(Nhdr) note{};

@@ -1,5 +1,5 @@
-// The GNU build id of a program or library: which link made the file, whatever it is called. Only its headers and notes are
-// read, and nothing is loaded.
+// Reads the GNU build id of a program or library. The build id identifies the link that produced the file,
+// independent of the file name. Only the ELF headers and notes are read. The file is not loaded.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace proctor {
 
-// In hexadecimal. An error for what is no ELF file of this machine's kind, and for one without a build id.
+// Returns the build id in hexadecimal. Error: the file is not an ELF file of this machine's word size, or has
+// no build id.
 Result<std::string> read_build_id(const std::string& path);
 
 }  // namespace proctor

@@ -34,7 +34,7 @@ std::string note(std::uint32_t type, const std::string& owner, const std::string
 const std::string kGnu("GNU\0", 4);
 const std::string kId("\xab\x12\x00\xff", 4);
 
-// A file that has these notes and nothing else.
+// Returns an ELF file that contains only these notes.
 std::string elf(const std::string& notes) {
   std::string bytes;
   ElfW(Ehdr) header{};

@@ -18,7 +18,7 @@
 #include "harness/base/argv.h"
 
 #ifndef PROCTOR_HAS_CLOSE_RANGE
-// Boost.Process calls it, but neither musl nor a glibc before 2.34 has it.
+// Boost.Process calls close_range(). musl and glibc before 2.34 do not have it.
 static int close_range(unsigned first, unsigned last, int flags) {
   return static_cast<int>(syscall(SYS_close_range, first, last, flags));
 }
@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 namespace boost_process = boost::process::v2;
 using boost::system::error_code;
 
-constexpr int kFirstFreeFd = 10;  // above all numbers that a child gets
+constexpr int kFirstFreeFd = 10;  // greater than all descriptor numbers of a child
 constexpr std::chrono::seconds kReapTime{5};
 constexpr std::chrono::milliseconds kPollAgain{5};
 
@@ -44,7 +44,8 @@ bool is_program(const fs::path& path) {
   return fs::is_regular_file(path, none) && ::access(path.c_str(), X_OK) == 0;
 }
 
-// Blocks all signals while there is a child that shares our memory: a handler of ours must not run in it.
+// Blocks all signals while a child shares the memory of this process. A signal handler of this process must
+// not run in the child.
 class SignalsHeld {
  public:
   SignalsHeld() {
@@ -60,9 +61,9 @@ class SignalsHeld {
   sigset_t before_{};
 };
 
-// What the child does before its exec, and how it tells of a step that failed. Boost.Process has initializers
-// for some of this, which differ between its versions; what all of them have is these hooks. Its own report of
-// a failure goes through shared memory, which an emulator or a sanitizer may not share: ours is a pipe.
+// The steps of the child before its exec, and the report of a failed step. The hooks of this class exist in
+// all versions of Boost.Process; its initializers differ between versions. Boost.Process reports a failure
+// through shared memory, which an emulator or a sanitizer may not share. This class uses a pipe.
 class Setup {
  public:
   Setup(const ChildSpec& spec, std::vector<UniqueFd> fds, std::vector<char*> env, int report)
@@ -71,20 +72,21 @@ class Setup {
   template <typename Launcher>
   error_code on_setup(Launcher& launcher, const boost_process::filesystem::path&, const char* const*) {
     launcher.env = env_.data();
-    launcher.fd_whitelist.clear();  // all but these are closed before the exec, the report by it
+    // the exec closes the report pipe; all other descriptors are closed before it
+    launcher.fd_whitelist.clear();
     for (int fd = 0; fd <= report_number(); ++fd) launcher.fd_whitelist.push_back(fd);
     return {};
   }
 
   template <typename Launcher>
   error_code on_exec_setup(Launcher&, const boost_process::filesystem::path&, const char* const*) {
-    // First the descriptors: what fails after them can be told.
+    // The descriptors come first, so that later failures can be reported.
     const bool done = place_descriptors() && join_group() && limit_files() &&
                       (spec_.directory.empty() || ::chdir(spec_.directory.c_str()) == 0) && reset_signals();
     return done ? error_code() : error_code(errno, boost::system::system_category());
   }
 
-  // Leaves before Boost.Process does, which would run our exit handlers.
+  // Exits before Boost.Process does, which would run the exit handlers of this process.
   template <typename Launcher>
   void on_exec_error(Launcher&, const boost_process::filesystem::path&, const char* const*,
                      const error_code& error) {
@@ -92,7 +94,7 @@ class Setup {
     [[maybe_unused]] const ssize_t written = ::write(report_number(), &number, sizeof number);
     ::_exit(127);
   }
-  // Never called, but what the launcher of 1.81 and 1.83 looks for before it calls the other.
+  // This overload is never called. The launchers of 1.81 and 1.83 require it before they call the other one.
   template <typename Launcher>
   void on_exec_error(Launcher&, const error_code&, const boost_process::filesystem::path&, const char* const*,
                      const error_code&);
@@ -103,7 +105,7 @@ class Setup {
   bool join_group() const {
     if (!spec_.own_group) return true;
     if (::setpgid(0, 0) != 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return false;
-    if (::getppid() != parent_) ::_exit(127);  // it was gone before that
+    if (::getppid() != parent_) ::_exit(127);  // the parent ended before prctl()
     return true;
   }
 
@@ -145,9 +147,8 @@ struct Started {
   error_code error{};
 };
 
-// With an event loop of its own: that loop has no descriptors yet, and so there is nothing of it that the child
-// could disturb. Boost.Process's own handle of the child is let go: it waits for a process without a deadline,
-// and cannot be made where the kernel refuses pidfds.
+// Uses a new event loop, which has no descriptors that the child could disturb. The handle of Boost.Process
+// is detached. It waits for a process without a deadline, and cannot be created if the kernel refuses pidfds.
 Started launch(const std::string& program, const std::vector<std::string>& arguments, Setup& setup) {
   boost::asio::io_context io(1);
   boost_process::posix::vfork_launcher launcher;
@@ -163,7 +164,8 @@ Started launch(const std::string& program, const std::vector<std::string>& argum
   return started;
 }
 
-// Above all numbers that the child gets: placing one does not overwrite another.
+// Duplicates to a number above all numbers of the child, so that placing one descriptor does not overwrite
+// another.
 UniqueFd copy_of(int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, kFirstFreeFd)); }
 
 Result<std::vector<UniqueFd>> copies_of(const std::vector<int>& fds) {
@@ -236,7 +238,7 @@ Result<ChildProcess> ChildProcess::start(const ChildSpec& spec) {
 ChildProcess::ChildProcess(pid_t pid, bool group)
     : pid_(pid), group_(group), end_fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}
 
-// What a kill does not end within that time is in the kernel's hands, and nobody can wait for it.
+// A child that SIGKILL does not end within kReapTime is blocked in the kernel. Waiting longer would not help.
 ChildProcess::~ChildProcess() {
   if (pid_ == 0) return;
   kill(SIGKILL);
@@ -250,7 +252,8 @@ void ChildProcess::kill(int signal) const {
 std::optional<ChildEnd> ChildProcess::wait_until(Clock::time_point deadline) {
   while (pid_ > 0) {
     siginfo_t info{};
-    // It is left as it is at first: while it is there, its number is nobody else's, nor is that of its group.
+    // WNOWAIT leaves the zombie in place. Until it is reaped, its pid and the id of its group cannot be
+    // reused.
     const int found = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
     if (found == 0 && info.si_pid == pid_) {
       if (group_) kill(SIGKILL);
@@ -261,14 +264,14 @@ std::optional<ChildEnd> ChildProcess::wait_until(Clock::time_point deadline) {
       if (WIFSIGNALED(status)) return ChildEnd{-1, WTERMSIG(status)};
       return ChildEnd{WEXITSTATUS(status), 0};
     }
-    if (found < 0 && errno == ECHILD) {  // somebody else has waited for it, or SIGCHLD is ignored
+    if (found < 0 && errno == ECHILD) {  // other code has waited for it, or SIGCHLD is ignored
       pid_ = 0;
       return ChildEnd{};
     }
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) break;
     const auto step = std::min<std::chrono::milliseconds>(left, end_fd_ ? std::chrono::hours(1) : kPollAgain);
-    pollfd ended{end_fd_.get(), POLLIN, 0};  // a negative one is passed over
+    pollfd ended{end_fd_.get(), POLLIN, 0};  // poll() ignores a negative descriptor
     ::poll(&ended, 1, static_cast<int>(step.count()));
   }
   return std::nullopt;

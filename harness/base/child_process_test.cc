@@ -28,7 +28,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-// Not even one that is still to be waited for.
+// Returns whether this process has a child, including a zombie.
 bool has_children() {
   siginfo_t info{};
   return ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
@@ -38,7 +38,7 @@ class Child : public testing::Test {
  protected:
   void TearDown() override { EXPECT_FALSE(has_children()); }
 
-  // What a shell writes to its stdout.
+  // Returns the stdout of a shell script.
   std::string said(const std::string& script, ChildSpec spec = {}) const {
     const std::string file = (directory_ / "said").string();
     const UniqueFd out(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -91,7 +91,7 @@ TEST_F(Child, ReportsReasonOfStartFailure) {
   EXPECT_THAT(error(""), HasSubstr("No such file"));
 }
 
-// A handler of ours would write to it.
+// An exit handler of this process would write to this pipe.
 int exits_of_others[2];
 
 TEST_F(Child, FailedStartRunsNoExitHandlers) {
@@ -108,7 +108,7 @@ TEST_F(Child, FailedStartRunsNoExitHandlers) {
 TEST_F(Child, InheritsNoOtherDescriptors) {
   const UniqueFd plain(::open("/dev/null", O_RDONLY));  // not closed by an exec
   const UniqueFd far(::fcntl(plain.get(), F_DUPFD, 200));
-  EXPECT_EQ(said("ls /proc/self/fd"), "0\n1\n2\n3\n");  // the last is that of ls
+  EXPECT_EQ(said("ls /proc/self/fd"), "0\n1\n2\n3\n");  // 3 is the descriptor of ls
 }
 
 TEST_F(Child, ReceivesDescriptorsOfSpec) {
@@ -116,7 +116,7 @@ TEST_F(Child, ReceivesDescriptorsOfSpec) {
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   const UniqueFd in(ends[0]);
   UniqueFd out(ends[1]);
-  // Numbers that overwrite each other when they are placed one after another.
+  // The numbers overlap: placing them one after another would overwrite some of them.
   auto child =
       ChildProcess::start({.argv = {"sh", "-c", "echo there >&4; test -e /proc/self/fd/3 && echo 3 >&4"},
                            .fds = {-1, 2, 1, 999, out.get()}});
@@ -171,7 +171,7 @@ TEST_F(Child, FileSizeIsLimited) {
   EXPECT_EQ(fs::file_size(file), 5000u);
 }
 
-// As on old kernels, and in containers that know no pidfds. A filter holds for the thread that sets it.
+// Old kernels and some containers have no pidfds. A seccomp filter applies to the thread that installs it.
 TEST_F(Child, WorksWithoutPidfds) {
   std::thread([] {
     sock_filter refuse_pidfds[] = {
@@ -199,7 +199,7 @@ TEST_F(Child, WaitAcceptsAlreadyReapedProcess) {
 
 TEST(FindProgram, FindsExecutableFileInPath) {
   const TempDir directory;
-  fs::create_directories(directory / "a/tool");  // a directory is none
+  fs::create_directories(directory / "a/tool");  // a directory is not a program
   fs::create_directory(directory / "b");
   std::ofstream(directory / "b/tool") << "";
   const std::string before = std::getenv("PATH");

@@ -24,7 +24,7 @@ std::string utc_now() { return format_utc_now("%Y-%m-%dT%H:%M:%SZ"); }
 
 namespace {
 
-// Of exactly so many digits.
+// Parses a text that consists of digits only.
 std::optional<unsigned> number(std::string_view digits) {
   unsigned value = 0;
   for (const char c : digits) {

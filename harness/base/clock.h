@@ -1,5 +1,5 @@
-// The clock of a run, time stamps, and days. Deadlines use the monotonic clock only; the wall clock is for
-// people.
+// The clock of a run, timestamps and days. Deadlines use the monotonic clock only. The wall clock is used
+// only in output.
 #pragma once
 
 #include <chrono>
@@ -13,24 +13,24 @@ namespace proctor {
 
 using Clock = std::chrono::steady_clock;
 
-// UTC with Z, whole seconds: "2026-01-31T12:00:00Z".
+// Returns the time in UTC with Z and whole seconds: "2026-01-31T12:00:00Z".
 std::string utc_now();
 
-// ---- Days and moments in UTC, as people and files write them ----
+// ---- Days and moments in UTC, as they are written in files ----
 
 using Day = std::chrono::year_month_day;
 
-// "2027-06-30"; none for anything else, also for a day that no calendar has.
+// Parses "2027-06-30". Returns nothing for other text, and for days that do not exist in the calendar.
 std::optional<Day> parse_day(std::string_view text);
 std::string day_text(Day day);
-// Below zero when `to` is before `from`.
+// The result is negative if `to` is before `from`.
 int days_between(Day from, Day to);
 
-// "2027-06-30T12:00:00Z"; a day alone is its first moment.
+// Parses "2027-06-30T12:00:00Z". A day alone is its first moment.
 std::optional<std::chrono::sys_seconds> parse_utc(std::string_view text);
 std::string utc_text(std::chrono::sys_seconds moment);
 Day day_of(std::chrono::sys_seconds moment);
-// What an option such as --as-of is given; now where it is not given.
+// Parses the value of an option such as --as-of. Returns the current time if the option is not set.
 Result<std::chrono::sys_seconds> moment_of(const std::string& option, const std::optional<std::string>& text);
 
 }  // namespace proctor

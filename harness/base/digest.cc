@@ -14,8 +14,8 @@
 namespace proctor {
 namespace {
 
-// FIPS 180-4 section 4.2.2: the first 32 bits of the fractional parts of the cube
-// roots of the first 64 primes.
+// FIPS 180-4 section 4.2.2: the first 32 bits of the fractional parts of the cube roots of the first 64
+// primes.
 constexpr std::array<std::uint32_t, 64> kRoundConstants = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -26,7 +26,7 @@ constexpr std::array<std::uint32_t, 64> kRoundConstants = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-// Section 6.2.2, one block.
+// Compresses one block (section 6.2.2) without special instructions.
 void compress_plainly(std::array<std::uint32_t, 8>& hash, const unsigned char* block) {
   std::array<std::uint32_t, 64> w;
   for (std::size_t t = 0; t < 16; ++t) {
@@ -55,8 +55,9 @@ constexpr unsigned kShaBit = 1U << 29;   // leaf 7, EBX (Intel SDM, volume 2, CP
 constexpr unsigned kSsse3Bit = 1U << 9;  // leaf 1, ECX
 constexpr unsigned kSse41Bit = 1U << 19;
 
-// The same by SHA256RNDS2, which makes two rounds, and SHA256MSG1 and SHA256MSG2, which make four words of the schedule.
-// They want the hash as ABEF and CDGH (Intel SDM, volume 2, SHA256RNDS2).
+// Compresses one block with the SHA instructions. SHA256RNDS2 computes two rounds. SHA256MSG1 and SHA256MSG2
+// compute four words of the message schedule. The instructions require the hash as ABEF and CDGH (Intel SDM,
+// volume 2, SHA256RNDS2).
 __attribute__((target("sha,ssse3,sse4.1"))) void compress_by_instructions(std::array<std::uint32_t, 8>& hash,
                                                                           const unsigned char* block) {
   const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
@@ -130,7 +131,7 @@ void Sha256::add(std::string_view bytes) {
   }
 }
 
-// Section 5.1.1: a one bit, zeros, and the length in bits in the last eight bytes.
+// The padding of section 5.1.1 is a one bit, zeros, and the length in bits in the last eight bytes.
 std::string Sha256::hex() const {
   std::string end = "\x80";
   while ((bytes_ + end.size()) % kBlockBytes != kBlockBytes - 8) end += '\0';

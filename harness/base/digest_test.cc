@@ -7,8 +7,8 @@
 namespace proctor {
 namespace {
 
-// Messages and digests published with FIPS 180 (csrc.nist.gov, "Examples with
-// Intermediate Values", and CAVP).
+// Messages and digests published with FIPS 180 (csrc.nist.gov, "Examples with Intermediate Values", and
+// CAVP).
 TEST(Sha256, MatchesFipsVectors) {
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
@@ -36,7 +36,8 @@ TEST(Sha256, HardwareAndPortableImplementationsAgree) {
   EXPECT_EQ(Sha256(false).hex(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
-// Lengths around the block and padding borders, chained into one digest; the value is from Python's hashlib.
+// The test chains the digests of all lengths around the block and padding borders into one digest. The
+// expected value is computed with Python's hashlib.
 TEST(Sha256, HashesLengthsAroundPaddingBorders) {
   std::string all;
   for (std::size_t length = 0; length <= 130; ++length) all += sha256_hex(std::string(length, 'x'));

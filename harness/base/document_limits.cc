@@ -5,7 +5,7 @@
 namespace proctor {
 namespace {
 
-// Behind the text that begins at `at`.
+// Returns the position after the JSON string that begins at `at`.
 std::size_t end_of_text(std::string_view document, std::size_t at) {
   for (++at; at < document.size() && document[at] != '"'; ++at) {
     if (document[at] == '\\') ++at;
@@ -13,10 +13,11 @@ std::size_t end_of_text(std::string_view document, std::size_t at) {
   return at + 1;
 }
 
-// A parser makes some 60 bytes of each value, of which two bytes can be the text.
+// A parser needs about 60 bytes for each value. A value can be as short as two bytes of text.
 constexpr std::size_t kMostValues = 20'000'000;
 
-// Up to where a document stops being JSON, where its parser stops too, the counts are exact.
+// Counts nesting and values. If the document is not valid JSON, the counts are exact up to the position of
+// the error, where the parser stops too.
 std::string too_much_in(std::string_view document) {
   std::size_t depth = 0;
   std::size_t values = 0;

@@ -40,7 +40,7 @@ TEST(DocumentLimits, IgnoresBracketsInStringsAndSiblings) {
   EXPECT_EQ(parse_json(R"({"\\":1,")" + text + R"(":2})").size(), 2u);
 }
 
-// What a parser makes of them is many times as large as their text.
+// The parsed values need many times the memory of their text.
 TEST(DocumentLimits, RejectsTooManyValues) {
   std::string many = "[";
   many.reserve(43'000'000);
@@ -50,7 +50,7 @@ TEST(DocumentLimits, RejectsTooManyValues) {
   EXPECT_EQ(beyond_json_limits(many.substr(0, 1'000'000)), "");
 }
 
-// What is no JSON is not mistaken for it, wherever the count of its brackets goes.
+// The parser must report invalid JSON, however its brackets are counted.
 TEST(DocumentLimits, RejectsInvalidJson) {
   const std::string deep = repeated("[", 200'000);
   for (const std::string& text :

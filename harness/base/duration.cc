@@ -20,7 +20,7 @@ constexpr std::array<Unit, 4> kUnits = {{{"h", 3'600'000}, {"m", 60'000}, {"s", 
 constexpr std::int64_t kMaxMs = std::int64_t{365} * 24 * 3'600'000;
 constexpr std::string_view kDigits = "0123456789";
 
-// What people write instead; the error suggests the unit that they meant.
+// Common wrong units, each with the unit that the error suggests.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 16> kUnitNearMisses = {
     {{"msec", "ms"},
      {"msecs", "ms"},
@@ -68,9 +68,9 @@ Error unknown_unit(std::string_view text, std::string_view number, std::string_v
 
 struct Scaled {
   std::int64_t ms = 0;
-  bool whole = true;  // nothing below a millisecond was cut off
+  bool whole = true;  // false if digits below a millisecond were cut off
 };
-// `number` is DIGITS[.DIGITS]; none when the value is over kMaxMs.
+// `number` is DIGITS[.DIGITS]. Returns nothing if the value is more than kMaxMs.
 std::optional<Scaled> scale(std::string_view number, std::int64_t unit) {
   std::int64_t integer = 0;
   std::size_t at = 0;
@@ -83,7 +83,8 @@ std::optional<Scaled> scale(std::string_view number, std::int64_t unit) {
   std::int64_t divisor = 1;
   for (++at; at < number.size(); ++at) {
     const int digit = number[at] - '0';
-    // A whole number of milliseconds needs at most seven decimals (of an hour); the rest may only be zeros.
+    // A whole number of milliseconds needs at most seven decimals (of an hour). The remaining digits must be
+    // zeros.
     if (divisor > unit * 10) {
       if (digit != 0) result.whole = false;
       continue;

@@ -1,5 +1,5 @@
-// Durations as people write them: `250ms`, `30s`, `2m`, `1h`. A number without a unit is refused, and so is a
-// sign. Example:
+// Parses and prints durations such as `250ms`, `30s`, `2m` and `1h`. A number without a unit is refused, and
+// so is a sign. Example:
 //
 //   const Result<Milliseconds> limit = parse_duration("1.5s");
 //   if (limit) std::puts(format_duration(*limit).c_str());  // 1500ms
@@ -15,14 +15,15 @@ namespace proctor {
 
 using Milliseconds = std::chrono::milliseconds;
 
-// The result is in whole milliseconds. Fractions as in `1.5s` are allowed, and so is zero. More than 365 days
+// Returns whole milliseconds. Fractions such as `1.5s` and zero are allowed. A duration of more than 365 days
 // is an error.
 Result<Milliseconds> parse_duration(std::string_view text);
 
-// The shortest form that parse_duration reads back to the same value: `90s` is "90s", 1500 ms is "1500ms".
+// Returns the shortest text that parse_duration() parses to the same value: "90s" for 90 s, "1500ms" for 1500
+// ms.
 std::string format_duration(Milliseconds duration);
 
-// For people: "312 ms", "4.1 s", "2 min 05 s".
+// Returns a text for output: "312 ms", "4.1 s", "2 min 05 s".
 std::string human_duration(Milliseconds duration);
 
 }  // namespace proctor

@@ -9,10 +9,11 @@
 namespace proctor {
 namespace {
 
-constexpr double kRateTail = 0.025;  // on each side of an interval of 95 %
+constexpr double kRateTail = 0.025;  // probability on each side of a 95 % interval
 constexpr double kInPercent = 100;
 
-// "99%" is 0.99. With an exponent, a share is as exact as if it were written without a sign: 99.9 / 100 is not 0.999.
+// Parses "99%" to 0.99. The number is parsed with an exponent, because a division is less exact: 99.9 / 100
+// is not 0.999.
 std::optional<double> read_share(std::string_view text) {
   const std::string_view percent = text.substr(0, text.find('%'));
   if (percent.size() + 1 != text.size() || percent.find_first_not_of("0123456789.") != percent.npos)
@@ -24,7 +25,8 @@ std::optional<double> read_share(std::string_view text) {
   return whole && share > 0 && share < 1 ? std::optional(share) : std::nullopt;
 }
 
-// A double, as it may be beyond any int. What is a whole number but for rounding stays one.
+// Returns a double, because the number can be greater than any int. kRounding keeps a whole number whole
+// despite rounding errors.
 double runs_needed(const Exclusion& exclusion) {
   constexpr double kRounding = 1e-9;
   return std::ceil(std::log1p(-exclusion.confidence) / std::log1p(-exclusion.rate) - kRounding);
@@ -33,19 +35,20 @@ double runs_needed(const Exclusion& exclusion) {
 }  // namespace
 
 RateInterval wilson_interval(int failures, int runs) {
-  constexpr double kZ = 1.959963984540054;  // of the normal distribution, 97.5 %
+  constexpr double kZ = 1.959963984540054;  // the 97.5 % quantile of the normal distribution
   if (runs == 0) return {};
   const double n = runs;
   const double share = failures / n;
   const double middle = share + kZ * kZ / (2 * n);
   const double half = kZ * std::sqrt(share * (1 - share) / n + kZ * kZ / (4 * n * n));
   const double scale = 1 + kZ * kZ / n;
-  // Without and with all of them, the bound is exact, and the sums above are only nearly so.
+  // If no run or every run fails, the bound is exact. The formula gives only an approximation.
   return {.low = failures == 0 ? 0 : (middle - half) / scale,
           .high = failures == runs ? 1 : (middle + half) / scale};
 }
 
-// Of the geometric distribution: the rates at which the first failure comes as early, or as late, with probability kRateTail.
+// Uses the geometric distribution. The bounds are the rates at which the first failure comes as early, or as
+// late, with probability kRateTail.
 RateInterval interval_of_first_failure(int run) {
   return {.low = -std::expm1(std::log1p(-kRateTail) / run),
           .high = run == 1 ? 1 : -std::expm1(std::log(kRateTail) / (run - 1))};
@@ -66,7 +69,7 @@ Result<Exclusion> parse_exclusion(std::string_view text) {
                         hint);
 }
 
-// A journal may say anything, also what is no number.
+// The goal can come from a journal, which can contain any value, including NaN.
 int runs_to_exclude(const Exclusion& exclusion) {
   const double runs = runs_needed(exclusion);
   return runs >= 1 && runs <= kMostExclusionRuns ? static_cast<int>(runs) : kMostExclusionRuns;

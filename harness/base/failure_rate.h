@@ -1,5 +1,5 @@
-// How often something fails: the interval of a rate, and how many runs without a failure exclude one. Pure arithmetic.
-// Example:
+// Statistics of intermittent failures: the confidence interval of a failure rate, and the number of runs
+// without a failure that excludes a rate. The functions are pure arithmetic. Example:
 //
 //   const auto goal = parse_exclusion("99%:1%");
 //   const int runs = runs_to_exclude(*goal);               // 459
@@ -14,22 +14,23 @@
 
 namespace proctor {
 
-// From 0 to 1.
+// A confidence interval of a failure rate, from 0 to 1.
 struct RateInterval {
   double low = 0;
   double high = 1;
 };
 
-// Of 95 %, by Wilson's score, for `failures` among `runs` whose number does not depend on the failures. Nothing is known
-// of no runs.
+// Returns the 95 % interval by Wilson's score, for `failures` among `runs`. The number of runs must not
+// depend on the failures. If `runs` is 0, the interval is 0 to 1.
 RateInterval wilson_interval(int failures, int runs);
 
-// Of 95 %, exact, for runs that ended with their first failure, which was number `run`. Wilson's would be too narrow: it
-// takes the number of runs for given, and a rate of 1 % would be outside of it in 16 of 100 such series.
+// Returns the exact 95 % interval for a series that ended with its first failure, which was number `run`.
+// Wilson's interval would be too narrow: it assumes a fixed number of runs. In 16 of 100 such series, it does
+// not contain a rate of 1 %.
 RateInterval interval_of_first_failure(int run);
 
-// That something fails in `rate` of its runs or more is to be excluded with `confidence`. Both are between
-// 0 and 1.
+// A goal: to exclude, with `confidence`, that something fails in `rate` of its runs or more. Both values are
+// between 0 and 1.
 struct Exclusion {
   double confidence = 0;
   double rate = 0;
@@ -39,21 +40,22 @@ struct Exclusion {
 
 inline constexpr int kMostExclusionRuns = 1'000'000;
 
-// "99%:1%", with at most kMostExclusionRuns.
+// Parses "99%:1%". A goal that needs more than kMostExclusionRuns is an error.
 Result<Exclusion> parse_exclusion(std::string_view text);
 
-// The least number of runs that have no failure with a probability of at most 1 - confidence, if the rate is as given.
+// Returns the number of runs after which the goal is reached without a failure. It is the least number for
+// which such a series has a probability of at most 1 - confidence at the given rate.
 int runs_to_exclude(const Exclusion& exclusion);
 
 enum class Claim {
-  kOpen,         // too few runs so far
-  kExcluded,     // as many runs as needed, and none failed
-  kNotExcluded,  // the first failure ends it
+  kOpen,         // there were too few runs
+  kExcluded,     // all needed runs passed
+  kNotExcluded,  // a run failed
 };
 std::string_view to_string(Claim claim);  // "open", "excluded", "not_excluded"
 Claim claim_of(int needed, int runs, int failures);
 
-// For people, without the sign: "0", "0.86", "2.5", "37", "100".
+// Returns a percentage without the sign, for output: "0", "0.86", "2.5", "37", "100".
 std::string percent_text(double share);
 
 }  // namespace proctor

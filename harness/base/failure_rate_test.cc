@@ -8,8 +8,7 @@ namespace proctor {
 namespace {
 
 TEST(FailureRate, ComputesWilsonInterval) {
-  const RateInterval some =
-      wilson_interval(2, 20);  // by the formula in Brown, Cai, DasGupta (2001), section 3.1.1
+  const RateInterval some = wilson_interval(2, 20);  // formula: Brown, Cai, DasGupta (2001), section 3.1.1
   EXPECT_NEAR(some.low, 0.0279, 0.0001);
   EXPECT_NEAR(some.high, 0.3010, 0.0001);
   EXPECT_EQ(wilson_interval(0, 10).low, 0);
@@ -18,7 +17,7 @@ TEST(FailureRate, ComputesWilsonInterval) {
   EXPECT_EQ(wilson_interval(0, 0).high, 1) << "nothing is known";
 }
 
-// At the bounds of the interval, the first failure comes so early, or so late, with 2.5 %.
+// At each bound of the interval, the first failure comes as early, or as late, with a probability of 2.5 %.
 TEST(FailureRate, FirstFailureIntervalIsExact) {
   for (const int run : {2, 10, 459}) {
     const RateInterval interval = interval_of_first_failure(run);

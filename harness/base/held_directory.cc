@@ -58,12 +58,13 @@ bool is_ours_and_marked(const struct stat& info) {
   return S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & 07777U) == kMarked;
 }
 
-// Nobody waits for the lock of another process: a test could keep it.
+// Takes the lock without waiting, because a test could hold it indefinitely.
 bool lock(const UniqueFd& directory) { return directory && ::flock(directory.get(), LOCK_EX | LOCK_NB) == 0; }
 
-// Between mkdir() and flock(), somebody who sweeps may take the directory for an abandoned one. Then it is locked
-// (EWOULDBLOCK), or it is at its name no more (ENOENT), and the caller takes another name. Whoever sweeps looks at the
-// name under the lock as well, so a directory that passed this test is never swept.
+// Opens and locks a new directory. A sweep can run between mkdir() and flock(). Then the directory is locked
+// (EWOULDBLOCK) or no longer exists at its name (ENOENT), and the caller tries another name. A sweep compares
+// the name with the directory while it holds the lock. Therefore a directory that this function returns is
+// never swept.
 UniqueFd hold(int base, const std::string& name, bool marked) {
   UniqueFd directory(::openat(base, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory || !marked) return directory;
@@ -73,8 +74,8 @@ UniqueFd hold(int base, const std::string& name, bool marked) {
   return {};
 }
 
-// What is emptied is the directory that was looked at and locked, whatever its name leads to by then. What is removed by
-// name is an empty directory, or nothing.
+// Empties the directory that was checked and locked, even if its name has changed since then. The removal by
+// name can only remove an empty directory.
 Result<void> remove_locked(int base, const std::string& name, int directory, const std::string& shown) {
   if (auto emptied = empty_directory_at(directory, ".", shown); !emptied) return emptied;
   if (::unlinkat(base, name.c_str(), AT_REMOVEDIR) != 0) return Error::system("remove " + shown, errno);
@@ -84,7 +85,7 @@ Result<void> remove_locked(int base, const std::string& name, int directory, con
 void sweep_one(int base, const std::string& name, const std::string& shown, SweptDirectories& swept) {
   struct stat info {};
   if (::fstatat(base, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0 || !is_ours_and_marked(info)) return;
-  const auto here = open_directory_here(base, name, shown);  // no link, no mount
+  const auto here = open_directory_here(base, name, shown);  // not a link, not a mount
   if (!here) return;
   const UniqueFd directory(::openat(here->get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock(directory) || !is_at(base, name, directory.get())) return;

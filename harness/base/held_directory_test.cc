@@ -38,7 +38,7 @@ class HeldDirectoryTest : public ::testing::Test {
     auto made = make_held_directory(base_.string(), prefix);
     return made ? *std::move(made) : HeldDirectory{};
   }
-  // As its maker leaves it when it is killed.
+  // Leaves a directory as its creator does when it is killed.
   std::string abandon(std::string_view prefix) { return make(prefix).path; }
   SweptDirectories sweep() { return sweep_held_directories({base_.string()}); }
 
@@ -106,7 +106,7 @@ TEST_F(HeldDirectoryTest, SweepKeepsDirectoryOfAnotherUser) {
   EXPECT_TRUE(fs::is_directory(run));
 }
 
-// Who sweeps between mkdir() and flock() removes it; the maker has another one then.
+// A sweep between mkdir() and flock() removes the directory. Its creator then uses another name.
 TEST_F(HeldDirectoryTest, CreationSurvivesConcurrentSweeps) {
   const TempDir memory("/dev/shm");
   const std::string base = memory.string();

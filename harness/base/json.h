@@ -1,5 +1,6 @@
-// JSON: nlohmann's header. Its reader and writer are compiled once (json.cc) and not in each source that uses
-// them, which would take a third of the time to compile such a source. Include this header instead. Example:
+// Includes nlohmann's JSON library. Its reader and writer are compiled once, in json.cc. Compiling them in
+// each source would take a third of the compile time of that source. Other files include this header instead
+// of the library's. Example:
 //
 //   const auto report = parse_json(R"({"pass": 3})");
 //   const int passed = report.is_object() ? report.value("pass", 0) : 0;
@@ -11,7 +12,7 @@
 
 #include "harness/base/document_limits.h"
 
-// The names below are internal to the library. They are known for this version only.
+// The names below are internal to the library. They are valid for this version only.
 #if NLOHMANN_JSON_VERSION_MAJOR == 3 && NLOHMANN_JSON_VERSION_MINOR == 11
 #define PROCTOR_JSON_TEMPLATES(declare)                                                                  \
   namespace nlohmann::detail {                                                                           \
@@ -32,14 +33,15 @@ PROCTOR_JSON_TEMPLATES(extern)
 
 namespace proctor {
 
-// Discarded where the text is no JSON, or beyond base/document_limits.h.
+// Returns a discarded value if the text is not JSON, or exceeds the limits of base/document_limits.h.
 nlohmann::json parse_json(std::string_view text);
 
-// The string at `key`, or "" if there is none or the value is no string: another program may have written any type.
+// Returns the string at `key`, or "" if the value is missing or not a string. Another program can have
+// written any type.
 std::string text_at(const nlohmann::json& object, const char* key);
 
-// The text as a basic string of a TOML file, with its quotes. It must be clean (base/text.h): then TOML escapes what
-// JSON does, and nothing else.
+// Returns the text as a basic string of TOML, with its quotes. The text must be clean (base/text.h). Clean
+// text needs the same escapes in TOML and in JSON.
 std::string toml_text(const std::string& text);
 
 }  // namespace proctor

@@ -1,5 +1,5 @@
-// Delta debugging (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002): a small part of a
-// list for which something still holds. Example:
+// Delta debugging (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002). It
+// finds a small part of a list for which a condition still holds. Example:
 //
 //   const auto found = minimal_subset<int>({1, 2, 3}, [](const auto& part) { return Result(!part.empty()); });
 #pragma once
@@ -25,8 +25,9 @@ std::vector<T> without_range(const std::vector<T>& all, std::size_t begin, std::
   return rest;
 }
 
-// A part of `all`, in its order, for which `holds` is true and from which no entry can be left out. `holds(all)` must be
-// true, and `holds` must answer the same each time. An error of `holds` is passed on.
+// Returns a part of `all`, in the same order, for which `holds` is true. Removing any single entry would make
+// `holds` false. `holds(all)` must be true, and `holds` must be deterministic. An error of `holds` is
+// returned.
 template <typename T>
 Result<std::vector<T>> minimal_subset(std::vector<T> all, const Holds<T>& holds) {
   std::size_t pieces = 2;

@@ -25,7 +25,7 @@ using PipeClock = std::chrono::steady_clock;
 
 std::vector<std::string> sibling_names(const fs::path& path) {
   std::vector<std::string> names;
-  std::error_code ignored;  // without the names there is no suggestion
+  std::error_code ignored;  // an unreadable directory gives no suggestion
   const auto parent = path.has_parent_path() ? path.parent_path() : fs::path(".");
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
     names.push_back(entry.path().filename().string());
@@ -48,7 +48,8 @@ Error too_long(const std::string& path, std::uint64_t most) {
                                 : Error::refused(fmt::format("{} is longer than {} bytes", path, most));
 }
 
-// Returns whether bytes or the end of the file are available. A FIFO that no process has opened for writing has neither.
+// Returns whether bytes or the end of the file are available. A FIFO that no process has opened for writing
+// has neither.
 bool is_ready(int fd, PipeClock::time_point deadline) {
   while (true) {
     const auto left =

@@ -1,8 +1,9 @@
-// Reads a file that a command line or another file names. An unreadable file is a usage error. The hint is the most similar
-// name in the same directory.
+// Reads a file that a command line or another file names. An unreadable file is a usage error. The hint is
+// the most similar name in the same directory. For example:
 //
 //   const auto text = read_typed_file(options.known_failures);
-//   if (!text) return text.error();  // "failed to read list.toml: No such file or directory. Did you mean `lists.toml`?"
+//   // "failed to read list.toml: No such file or directory. Did you mean `lists.toml`?"
+//   if (!text) return text.error();
 #pragma once
 
 #include <chrono>
@@ -13,11 +14,13 @@
 
 namespace proctor {
 
-inline constexpr std::uint64_t kMostNamedFile = std::uint64_t{16} << 20;   // of configuration files and lists
-inline constexpr std::uint64_t kMostPlanFile = std::uint64_t{2048} << 20;  // 100,000 cases are about 100 MiB
-inline constexpr int kPlanFileVersion = 3;  // of the format that `run` and the gate read
+// bytes of a configuration file or a list
+inline constexpr std::uint64_t kMostNamedFile = std::uint64_t{16} << 20;
+// bytes; 100,000 cases are about 100 MiB
+inline constexpr std::uint64_t kMostPlanFile = std::uint64_t{2048} << 20;
+inline constexpr int kPlanFileVersion = 3;  // version of the format that `run` and the gate read
 
-inline constexpr std::chrono::milliseconds kPipeWait{30'000};  // for all of a pipe
+inline constexpr std::chrono::milliseconds kPipeWait{30'000};  // limit for reading a whole pipe
 
 // Reads a regular file or a pipe, for example `<(...)`. The bytes of a pipe can be read only once.
 Result<std::string> read_typed_file(const std::string& path, std::uint64_t most = kMostNamedFile,

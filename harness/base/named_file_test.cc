@@ -58,7 +58,7 @@ TEST_F(NamedFile, RefusesDevicesSparseFilesAndFifos) {
             "/proc/self/status is longer than 10 bytes");
 }
 
-// bash names such a pipe for `<(...)`.
+// bash passes such a pipe for `<(...)`.
 TEST_F(NamedFile, ReadsAPipe) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);

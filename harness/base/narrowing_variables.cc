@@ -8,8 +8,8 @@ namespace proctor {
 namespace {
 
 constexpr NarrowingRow kRows[] = {
-    // The loader of the system (ld.so(8)): what a program is made of, and with LD_TRACE_LOADED_OBJECTS or LD_DEBUG=help
-    // whether it starts. Presence is enough for some.
+    // The dynamic loader (ld.so(8)): the libraries of a program. With LD_TRACE_LOADED_OBJECTS or
+    // LD_DEBUG=help the program does not start. For some variables, presence is enough.
     {.name = "LD_*"},
     {.name = "LD_TRACE_LOADED_OBJECTS", .when_empty = true},
     {.name = "GLIBC_TUNABLES"},
@@ -26,7 +26,7 @@ constexpr NarrowingRow kRows[] = {
     {.name = "TSAN_OPTIONS"},
     {.name = "UBSAN_OPTIONS"},
 
-    // Shells: a file that each reads first, options (`noexec` executes nothing), functions in place of commands.
+    // Shells: startup files, options (`noexec` executes nothing), and functions that replace commands.
     {.name = "BASH_ENV"},
     {.name = "BASH_FUNC_*"},
     {.name = "BASHOPTS"},
@@ -36,7 +36,7 @@ constexpr NarrowingRow kRows[] = {
     {.name = "SHELLOPTS"},
     {.name = "ZDOTDIR"},
 
-    // Python: assertions that are left out, other modules, a prompt in place of the exit code.
+    // Python: disabled assertions, other modules, a prompt that replaces the exit code.
     {.name = "PYTHONBREAKPOINT"},
     {.name = "PYTHONHOME"},
     {.name = "PYTHONINSPECT"},
@@ -47,7 +47,7 @@ constexpr NarrowingRow kRows[] = {
     {.name = "PYTHONUSERBASE"},
     {.name = "PYTHONWARNINGS"},
 
-    // Other languages: options and code for each program of theirs.
+    // Other languages: options and code that every program of the language loads.
     {.name = "CLASSPATH"},
     {.name = "JAVA_TOOL_OPTIONS"},
     {.name = "JDK_JAVA_OPTIONS"},
@@ -66,11 +66,11 @@ constexpr NarrowingRow kRows[] = {
     {.name = "PYTEST_DISABLE_PLUGIN_AUTOLOAD", .kind = "pytest"},
     {.name = "PYTEST_PLUGINS", .kind = "pytest"},
 
-    // GoogleTest: each of its flags. Those that are on or off are on also where they are empty.
+    // GoogleTest: each of its flags. An empty value enables a boolean flag.
     {.name = "GTEST_*", .kind = "gtest", .when_empty = true},
     {.name = "TESTBRIDGE_TEST_*", .kind = "gtest"},
 
-    // Catch2, as Bazel starts it.
+    // Catch2: the variables of Bazel.
     {.name = "TESTBRIDGE_TEST_*", .kind = "catch2"},
     {.name = "TEST_SHARD_INDEX", .kind = "catch2"},
     {.name = "TEST_TOTAL_SHARDS", .kind = "catch2"},
@@ -82,7 +82,7 @@ constexpr NarrowingRow kRows[] = {
     {.name = "BENCHMARK_*", .kind = "benchmark", .when_empty = true},
 };
 
-// Of these globs, what only changes how a report looks, or where it goes.
+// Variables that match these globs, but change only the format or the place of a report.
 constexpr std::string_view kHarmless[] = {"LD_BIND_NOW",
                                           "LD_RUN_PATH",
                                           "GTEST_BRIEF",

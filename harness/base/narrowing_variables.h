@@ -1,7 +1,7 @@
-// Variables by which a caller changes what a foreign suite runs, or how it judges, without a word in its command: with
-// PYTEST_ADDOPTS=--trace a failing test of pytest passes, with LD_TRACE_LOADED_OBJECTS=1 no program runs at all. A suite
-// may need them, so that they are passed on; but each that a suite gets is told (RunPlanned::narrowed), and a gate refuses
-// it unless its policy allows it.
+// Environment variables that change which tests a suite runs, or how they are judged, although the command is
+// the same. A failing test of pytest passes with PYTEST_ADDOPTS=--trace. No program runs with
+// LD_TRACE_LOADED_OBJECTS=1. A suite can need these variables, so Proctor passes them on. Each such variable
+// of a suite is recorded (RunPlanned::narrowed). A gate refuses it unless the policy of the gate allows it.
 #pragma once
 
 #include <span>
@@ -11,20 +11,23 @@
 
 namespace proctor {
 
+// One variable, or a glob for several.
 struct NarrowingRow {
   std::string_view name;  // glob: "LD_*"
   std::string_view
-      kind{};  // of suites that read it, besides those of kind `command`, which may start anything; "": all
-  bool when_empty = false;  // it changes something also where it is set to nothing
+      // kind of the suites that read it; "": all kinds. Suites of kind `command` can start any program and
+      // always count.
+      kind{};
+  bool when_empty = false;  // an empty value has an effect, too
 };
 std::span<const NarrowingRow> narrowing_rows();
 
-// Whether a suite of this kind may read the variable, so that this value changes something.
+// Returns whether a suite of this kind may read the variable, and this value has an effect.
 bool is_narrowing_variable(std::string_view name, std::string_view value, std::string_view kind);
-// Whether it is one for a suite of any kind.
+// Returns whether any kind of suite may read the variable.
 bool is_narrowing_variable(std::string_view name);
 
-// Names for a suggestion; those that are globs are left out.
+// Returns the names for a suggestion, without globs.
 std::vector<std::string> narrowing_names();
 
 }  // namespace proctor

@@ -23,7 +23,7 @@ Error bad_size(std::string_view text, std::string_view why, std::string hint = k
   return Error::refused(fmt::format("'{}' is not a size: {}", text, why), std::move(hint));
 }
 
-// The power of 1024 that a unit means.
+// Returns the exponent of 1024 for a unit.
 std::optional<int> power_of(std::string_view unit) {
   if (unit.size() == 3 && unit.ends_with("iB")) unit = unit.substr(0, 1);
   const auto found = unit.size() == 1 ? kSizeUnits.find(unit.front()) : kSizeUnits.npos;
@@ -40,7 +40,7 @@ std::string suggested(std::string_view number, std::string_view letters) {
   return words.empty() ? kForm : fmt::format("Did you mean {}?", words);
 }
 
-// `gb`, `GB`, `Gi` and `mib` are no units; what they begin with is.
+// Returns the unit that was probably meant: `gb`, `GB`, `Gi` and `mib` are not units, but begin with one.
 std::string meant(std::string_view number, std::string_view unit) {
   const std::string word = lower_case(unit.substr(std::min(unit.find_first_not_of(' '), unit.size())));
   for (const char letter : kSizeUnits) {
@@ -71,7 +71,8 @@ Result<std::uint64_t> parse_memory_size(std::string_view text) {
   const double bytes = std::ldexp(number, 10 * *power);
   if (bytes < static_cast<double>(kLeastSize)) return bad_size(text, "it is less than 1M");
   if (bytes > static_cast<double>(kMostSize)) return bad_size(text, "it is more than 1024T");
-  return static_cast<std::uint64_t>(bytes) / 1024 * 1024;  // so that it can be written with a unit again
+  // a multiple of 1 KiB has an exact text with a unit
+  return static_cast<std::uint64_t>(bytes) / 1024 * 1024;
 }
 
 std::string format_memory_size(std::uint64_t bytes) {
@@ -86,7 +87,7 @@ std::string format_memory_size(std::uint64_t bytes) {
 
 namespace {
 
-constexpr std::size_t kThousand = 3;  // digits of a group; in India, the groups before the last have two
+constexpr std::size_t kThousand = 3;  // digits of a group; in India, all groups except the last have two
 
 bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -104,7 +105,7 @@ std::size_t separator_length(std::string_view text) {
 std::optional<std::string> without_separators(std::string_view text) {
   std::string digits;
   std::string_view separator;
-  std::size_t group = 0;  // digits in it
+  std::size_t group = 0;  // digits in the group
   while (!text.empty()) {
     if (is_decimal_digit(text.front())) {
       digits += text.front();

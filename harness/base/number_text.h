@@ -1,5 +1,5 @@
-// Counts as people read them: "1 case", "20,000 cases". Formats for machines have plain digits. Durations
-// are human_duration() (duration.h), shares are percent_text() (failure_rate.h). Example:
+// Formats numbers for output: "1 case", "20,000 cases". Formats for machines use plain digits.
+// human_duration() (duration.h) formats durations, percent_text() (failure_rate.h) formats shares. Example:
 //
 //   const std::string runs = count_text(3, "run");  // "3 runs"
 //   const std::string_view end = plural(2);         // "s"
@@ -33,16 +33,17 @@ std::string count_text(Count count, std::string_view noun) {
   return thousands(count).append(" ").append(noun).append(plural(count));
 }
 
-// ---- Sizes of memory ----
-// As people write them: `512M`, `4G`, `1.5G`, in powers of 1024. A number without a unit is refused.
+// ---- Sizes of memory ---- Sizes are written as `512M`, `4G` or `1.5G`, in powers of 1024. A number without
+// a unit is refused.
 
-// --mem-cap of a run, in bytes, for every program that a case starts.
+// Every program of a case has this variable: the value of --mem-cap, in bytes.
 inline constexpr const char* kMemoryCapVariable = "PROCTOR_MEM_CAP";
 
-// From 1M to 1024T, in whole KiB. `MiB` and `GiB` mean the same as `M` and `G`.
+// Parses a size from 1M to 1024T. The result is a multiple of 1 KiB. `MiB` and `GiB` mean the same as `M` and
+// `G`.
 Result<std::uint64_t> parse_memory_size(std::string_view text);
 
-// The shortest form that parse_memory_size reads back to the same value: "512M".
+// Returns the shortest text that parse_memory_size() parses to the same value: "512M".
 std::string format_memory_size(std::uint64_t bytes);
 
 // ---- Numbers that another program wrote in its own locale ----
@@ -56,8 +57,9 @@ std::string format_memory_size(std::uint64_t bytes);
 // Parses an integer with or without thousands separators: "1204", "1.204", "1,204", "1'204", "1 204".
 std::optional<std::int64_t> written_count(std::string_view text);
 
-// Detects which character is the decimal point of a report. A single number can be ambiguous: "1.234" has a fraction in
-// one locale and is 1234 in another. So all numbers of the report are collected before one of them is parsed.
+// Detects which character is the decimal point of a report. A single number can be ambiguous: "1.234" has a
+// fraction in one locale and is 1234 in another. Therefore all numbers of the report are collected before one
+// of them is parsed.
 class NumberForm {
  public:
   void see(std::string_view number);

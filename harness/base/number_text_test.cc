@@ -28,7 +28,7 @@ TEST(MemorySize, RoundTripsText) {
   }
 }
 
-// What is wrong with it, and what was meant.
+// Each row has an invalid text, the reason and the hint of the error.
 TEST(MemorySize, RejectsInvalidSizeWithHint) {
   const struct {
     const char* text;

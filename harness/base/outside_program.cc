@@ -17,15 +17,15 @@
 namespace proctor {
 namespace {
 
-constexpr std::chrono::milliseconds kPollAgain{5};   // where the end of a child cannot be polled for
-constexpr std::chrono::milliseconds kAskAgain{100};  // between two calls of is_unwanted()
+constexpr std::chrono::milliseconds kPollAgain{5};   // interval between checks if the kernel has no pidfds
+constexpr std::chrono::milliseconds kAskAgain{100};  // interval between calls of is_unwanted()
 
-// One of the streams that the program writes, in a pipe.
+// One output stream of the program, read through a pipe.
 class Stream {
  public:
   Stream(const char* name, std::uint64_t limit) : name_(name), limit_(limit) {}
 
-  // The end for the child.
+  // Creates the pipe and returns the write end, which the child inherits.
   Result<UniqueFd> open() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return Error::system("make a pipe", errno);
@@ -35,9 +35,9 @@ class Stream {
     return other;
   }
 
-  pollfd readable() const { return {pipe_.get(), POLLIN, 0}; }  // closed: is passed over
+  pollfd readable() const { return {pipe_.get(), POLLIN, 0}; }  // poll() ignores a closed pipe
 
-  // Takes what is in the pipe, and whether that was within the limit.
+  // Reads all available bytes. Returns false if the limit is exceeded.
   bool take() {
     constexpr std::size_t kPiece = 65536;
     const auto buffer = std::make_unique_for_overwrite<char[]>(kPiece);
@@ -66,7 +66,7 @@ class Stream {
   std::string text_;
 };
 
-// In memory: a program that ends before it has read all leaves no half-written pipe behind.
+// Puts the input into a file in memory. A program can end before it has read all of a pipe.
 Result<UniqueFd> stdin_of(const std::string& input) {
   if (input.empty()) {
     UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -98,7 +98,7 @@ class Run {
       if (program_.is_unwanted && program_.is_unwanted())
         return problem("it was not waited for and was killed");
       wait_for_something(*child);
-      // In this order: what it wrote before its end is in the pipes.
+      // The end is checked before the pipes are read: all output of an ended program is in the pipes.
       end = child->wait_until(Clock::now());
       for (Stream* stream : {&output_, &errors_}) {
         if (!stream->take())

@@ -1,5 +1,5 @@
-// Programs that misbehave in every way that we know: each ends as an error that names it, in time, and leaves
-// neither a process nor a descriptor.
+// Tests with programs that misbehave. Each ends in time as an error that names the program. It leaves neither
+// a process nor a descriptor.
 #include "harness/base/outside_program.h"
 
 #include <gmock/gmock.h>
@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 constexpr Milliseconds kNever{3'600'000};
-constexpr Milliseconds kShort{500};             // only for what never ends
-constexpr std::size_t kManyBytes = 50'000'000;  // more than a pipe holds
+constexpr Milliseconds kShort{500};             // only for programs that never end
+constexpr std::size_t kManyBytes = 50'000'000;  // more than the capacity of a pipe
 
 long open_descriptors() {
   return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
@@ -29,7 +29,7 @@ long open_descriptors() {
 
 class OutsidePrograms : public testing::Test {
  protected:
-  // Orphans become ours, so that we see which there were.
+  // Makes orphans children of this process, so that the test can count them.
   void SetUp() override { ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0); }
 
   void TearDown() override {
@@ -47,7 +47,7 @@ class OutsidePrograms : public testing::Test {
     return done ? "none: it exited with " + std::to_string(done->exit_code) : done.error().what;
   }
 
-  // Waits for an orphan, which was killed.
+  // Waits for an orphan and expects that it was killed.
   static void expect_a_killed_orphan() {
     int status = 0;
     ASSERT_GT(::waitpid(-1, &status, 0), 0);
@@ -141,7 +141,7 @@ TEST_F(OutsidePrograms, KillsChildrenLeftOnPipes) {
   expect_a_killed_orphan();
 }
 
-// It is no longer of the group; but nobody waits for it.
+// The daemon has left the process group. The run must not wait for it.
 TEST_F(OutsidePrograms, ReturnsWhileDaemonHoldsPipes) {
   const std::string up = (directory_ / "up").string();
   const auto done = run_outside_program(

@@ -19,8 +19,9 @@ Error unreadable(const std::string& path, const std::string& why, int err) {
   return {ErrorKind::kSystem, fmt::format("read {}: {}", path, why), "", err};
 }
 
-// What fstat() says, and a byte for the end, so that most files take two reads. It is a first guess only: files below
-// /proc say 0, others grow meanwhile, and one full of holes says terabytes.
+// Returns a first buffer size: the size of the file, and one byte to detect the end. Most files then need two
+// reads. The size is only an estimate. Files below /proc report 0, other files can grow, and a sparse file
+// can report terabytes.
 std::size_t expected_size(int fd) {
   struct stat info {};
   const bool known = ::fstat(fd, &info) == 0 && info.st_size > 0;

@@ -29,8 +29,7 @@ TEST(ReadFile, ReadsFilesOfUnknownSize) {
   ASSERT_TRUE(status);
   EXPECT_TRUE(status->starts_with("Name:"));
   EXPECT_TRUE(status->ends_with("\n"));
-  const auto limit =
-      read_file("/sys/kernel/mm/transparent_hugepage/enabled");  // its size is said to be a page
+  const auto limit = read_file("/sys/kernel/mm/transparent_hugepage/enabled");  // stat() reports a page
   if (limit) {
     EXPECT_LT(limit->size(), 100U);
   }
@@ -38,11 +37,11 @@ TEST(ReadFile, ReadsFilesOfUnknownSize) {
 
 TEST(ReadFile, ReportsOpenAndReadErrors) {
   EXPECT_EQ(read_file("/nonexistent").error().sys_errno, ENOENT);
-  // Opens, and fails at the first read, like /proc/PID/cmdline of a process that has just ended.
+  // Opening succeeds and the first read fails, like /proc/PID/cmdline of a process that has just ended.
   EXPECT_EQ(read_file("/").error().sys_errno, EISDIR);
 }
 
-// A checkout can contain each of these.
+// A checkout can contain each of these files.
 TEST(ReadFile, RefusesDevicesSparseFilesAndFifos) {
   const TempDir directory;
   const auto path = [&](const char* name) { return (directory / name).string(); };

@@ -71,7 +71,7 @@ Result<std::string> read_regular(const std::string& path, std::uint64_t most) {
   return fd ? read_rest(fd->get(), path, most) : fd.error();
 }
 
-// Somebody may be putting things there all the time.
+// Tries several times, because another process can create entries at the path at any time.
 Result<UniqueFd> create_file(const std::string& path, mode_t mode) {
   constexpr int kTries = 10;
   constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -117,8 +117,7 @@ constexpr std::uint64_t kMostProgram = std::uint64_t{16} << 30;
 Result<std::set<std::string_view>> find_texts(const std::string& path,
                                               const std::vector<std::string_view>& texts,
                                               std::string_view beginning) {
-  constexpr std::size_t kBlock = std::size_t{1}
-                                 << 16;  // its pages are touched once for each file that is asked about
+  constexpr std::size_t kBlock = std::size_t{1} << 16;  // small, so that the search touches few new pages
   std::set<std::string_view> found;
   auto opened = open_file_stream(path, kMostProgram);
   if (!opened) return opened.error();
@@ -126,7 +125,7 @@ Result<std::set<std::string_view>> find_texts(const std::string& path,
   std::size_t longest = 1;
   for (const std::string_view text : texts) longest = std::max(longest, text.size());
   std::vector<char> block(kBlock + longest);
-  std::size_t kept = 0;  // of the block before: a text may begin there
+  std::size_t kept = 0;  // bytes kept from the previous block, in which a text can begin
   for (bool first = true; file; first = false) {
     file.read(block.data() + kept, static_cast<std::streamsize>(kBlock));
     const std::size_t size = kept + static_cast<std::size_t>(file.gcount());

@@ -45,7 +45,7 @@ TEST_F(RegularFile, ReadsWholeFile) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(*stream), {}), text);
 }
 
-// None of them blocks, leads elsewhere, or is read.
+// None of these entries blocks, is followed or is read.
 TEST_F(RegularFile, RejectsLinksFifosSocketsAndDevices) {
   ASSERT_TRUE(write_new_file(path("file"), "text"));
   ASSERT_EQ(::mkfifo(path("fifo").c_str(), 0600), 0);

@@ -69,7 +69,7 @@ Result<void> check_owner_of(const std::string& directory) {
   std::error_code error;
   const fs::path real = fs::canonical(directory, error);
   if (error) return Error::system("look at " + directory, error.value());
-  // As it is called, links among it, and as it really is.
+  // Checks the path with its links, and the real path.
   for (const fs::path& path : {fs::absolute(directory, error), real}) {
     for (fs::path at = path;; at = at.parent_path()) {
       struct stat info {};

@@ -1,11 +1,12 @@
-// Files in directories that we did not make: where another user, or a test, may have put a link before us.
+// Writes files into directories that other users or tests can write to, and in which a link can already
+// exist.
 //
-// A file is written beside its name, under a name that nobody knows, and then takes its place. So a link of that name
-// is replaced and not followed, and nobody ever sees half a file.
+// A file is first written under a random name in the same directory, and is then renamed. The rename replaces
+// a link of that name and does not follow it. Readers never see an incomplete file.
 //
-// Root writes in no directory that another user could move away under it: every directory above a file must be root's.
-// That also refuses the ordinary case of a container, which is root in a workspace of its host's user; there the caller
-// says so in PROCTOR_TRUST_USER (docs/reference/config.md).
+// Root writes only into directories that no other user can move away: every directory above the file must
+// belong to root. This also refuses a common case, a container that is root in a workspace of its host's
+// user. In that case the caller names the user in PROCTOR_TRUST_USER (docs/reference/config.md).
 #pragma once
 
 #include <string>
@@ -18,17 +19,17 @@ namespace proctor {
 
 inline constexpr const char* kTrustUserVariable = "PROCTOR_TRUST_USER";
 
-// /dev/stdout, /dev/null, /dev/fd/3: names that stay what they are, and are written in place. What else lies below /dev,
-// as /dev/shm, is a file system like another.
+// Returns whether the kernel provides the name: /dev/stdout, /dev/null, /dev/fd/3. Such a file is written in
+// place. Other directories below /dev, such as /dev/shm, are ordinary file systems.
 bool is_of_the_kernel(const std::string& path);
 
-// Whether we may write in the directory, which must exist. A refusal is a usage error.
+// Checks that this process may write into the directory, which must exist. A refusal is a usage error.
 Result<void> check_owner_of(const std::string& directory);
 
-// The old file, if any, stays until the new one is complete.
+// Writes the file. The old file, if any, stays until the new one is complete.
 Result<void> replace_file(const std::string& path, std::string_view text);
 
-// The same for a text that comes in pieces.
+// Replaces a file with a text that is added in pieces.
 class FileReplacement {
  public:
   static Result<FileReplacement> open(const std::string& path);
@@ -36,11 +37,11 @@ class FileReplacement {
   FileReplacement& operator=(FileReplacement&& other) = delete;
   FileReplacement(const FileReplacement&) = delete;
   FileReplacement& operator=(const FileReplacement&) = delete;
-  ~FileReplacement();  // without put() the old file stays
+  ~FileReplacement();  // without put(), the old file stays
 
-  // What goes wrong is said by put().
+  // Adds a piece. put() returns the first error.
   void add(std::string_view piece);
-  // Whether all pieces were written so far: for who puts several files, or none.
+  // Returns the first error so far. A caller checks it before it puts one of several files.
   Result<void> added() const;
   Result<void> put();
 
@@ -49,7 +50,7 @@ class FileReplacement {
 
   std::string path_;
   UniqueFd directory_;
-  std::string draft_;  // its name in the directory; "": it is written in place
+  std::string draft_;  // temporary name in the directory; "": the file is written in place
   UniqueFd fd_;
   int err_ = 0;
 };

@@ -78,7 +78,7 @@ class RootWriteTest : public testing::Test {
 
   const TempDir scratch_;
   const fs::path theirs_ = scratch_ / "theirs";
-  const fs::path inner_ = theirs_ / "inner";  // root's own, where somebody else may replace it
+  const fs::path inner_ = theirs_ / "inner";  // belongs to root, in a directory of another user
 };
 
 TEST_F(RootWriteTest, RejectsDirectoryOfAnotherUser) {

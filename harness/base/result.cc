@@ -46,6 +46,7 @@ std::string signal_name(int signal) {
 }
 // clang-format on
 
-std::string errno_words(int err) { return std::strerror(err); }  // nobody here sets a locale
+// thread-safe, because Proctor never sets a locale
+std::string errno_words(int err) { return std::strerror(err); }
 
 }  // namespace proctor

@@ -1,5 +1,5 @@
-// Result<T> is a value or an Error. It is for failures that are expected: bad input, a missing file, a
-// refused system call. Exceptions never leave a module. (std::expected needs C++23.) Example:
+// Result<T> is a value or an Error. It is used for expected failures: bad input, a missing file, a refused
+// system call. Exceptions never leave a module. (std::expected needs C++23.) Example:
 //
 //   Result<int> parse_digit(const std::string& text) {
 //     if (text.size() != 1 || text[0] < '0' || text[0] > '9')
@@ -15,7 +15,8 @@
 //     return *first + *second;
 //   }
 //
-// Result<T, E> where the reason of a failure is one of a few: Result<Allocation, MemoryError>.
+// Result<T, E> has a different error type, for example Result<Allocation, MemoryError> with a few fixed
+// reasons.
 #pragma once
 
 #include <optional>
@@ -25,14 +26,15 @@
 
 namespace proctor {
 
-// Whose problem a failure is. It decides the exit code: 2 for a user's mistake, 75 for everything else. kUnlisted is a
-// mistake too, of a suite whose program does not list its cases; a run goes on without it. So is kDamaged, of a file that
-// does not hold, or no longer, what it should.
+// The class of a failure. It determines the exit code: 2 for a user's mistake, 75 for everything else.
+// kUnlisted is a user's mistake as well: the program of a suite does not list its cases, and a run continues
+// without the suite. kDamaged is another user's mistake: a file does not contain, or no longer contains,
+// valid content.
 enum class ErrorKind { kUsage, kUnlisted, kDamaged, kSystem, kInternal };
 
 // `what` completes the words "failed to ..." and begins in lower case: "open proctor.toml: No such file". If
-// `is_sentence`, it is a sentence of its own without the full stop: "--timeout must be greater than zero (got 0s)".
-// `hint` is empty or one full sentence: the near miss or the next command.
+// `is_sentence` is set, `what` is a full sentence without the full stop: "--timeout must be greater than zero
+// (got 0s)". `hint` is empty or one full sentence: the near miss or the next command.
 struct Error {
   ErrorKind kind = ErrorKind::kSystem;
   std::string what;
@@ -40,15 +42,15 @@ struct Error {
   int sys_errno = 0;
   bool is_sentence = false;
 
-  // A user's mistake as a sentence: what is wrong with which value, and what is allowed.
+  // A user's mistake as a sentence: the invalid value, the reason, and the allowed values.
   static Error refused(std::string sentence, std::string hint = {}) {
     return {ErrorKind::kUsage, std::move(sentence), std::move(hint), 0, true};
   }
-  // A user's mistake, found by a step that failed.
+  // A user's mistake that a failed step detected.
   static Error usage(std::string what, std::string hint = {}) {
     return {ErrorKind::kUsage, std::move(what), std::move(hint), 0};
   }
-  static Error usage_of(Error error) {  // the same, as a user's mistake
+  static Error usage_of(Error error) {  // the same error as a user's mistake
     error.kind = ErrorKind::kUsage;
     error.sys_errno = 0;
     return error;
@@ -57,7 +59,7 @@ struct Error {
   // Appends the text of the errno value `err` to `what`.
   static Error system(std::string what, int err);
 
-  // As people read it, without the hint.
+  // Returns the text for output, without the hint.
   std::string message() const { return is_sentence ? what : "failed to " + what; }
 };
 
@@ -96,11 +98,12 @@ class [[nodiscard]] Result<void, E> {
   std::optional<E> error_;
 };
 
-// ---- Names of errno values and signals ----
-// glibc has functions for these names since 2.32, musl has none.
+// ---- Names of errno values and signals ---- glibc provides these names since 2.32. musl does not provide
+// them.
 
-std::string errno_name(int err);      // "ENOENT"; the number if it has no name here
-std::string signal_name(int signal);  // "SIGKILL"; "" if it has none, as real-time signals
-std::string errno_words(int err);     // "No such file or directory"
+std::string errno_name(int err);  // "ENOENT"; the number if the value has no name here
+// "SIGKILL"; "" if the signal has no name, for example real-time signals
+std::string signal_name(int signal);
+std::string errno_words(int err);  // "No such file or directory"
 
 }  // namespace proctor

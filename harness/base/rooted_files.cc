@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxLinks = 40;                                        // as the kernel's (path_resolution(7))
-constexpr std::uint64_t kMostMachineFile = std::uint64_t{64} << 20;  // dpkg/status can have 10 MiB
+constexpr int kMaxLinks = 40;  // limit of the kernel (path_resolution(7))
+constexpr std::uint64_t kMostMachineFile = std::uint64_t{64} << 20;  // bytes; dpkg/status can have 10 MiB
 
 }  // namespace
 
@@ -60,7 +60,7 @@ std::optional<std::string> RootedFiles::resolve(const std::string& path) const {
 
 Result<std::string> RootedFiles::contents(const std::string& path) const {
   if (is_whole_machine())
-    return read_file(path, kMostMachineFile);  // the kernel's own way: it also knows links of /proc
+    return read_file(path, kMostMachineFile);  // the kernel also resolves the links of /proc
   const auto file = follow(path);
   if (!file) return file.error();
   auto text = read_file(root_ + *file, kMostMachineFile);
@@ -84,7 +84,7 @@ std::vector<std::string> RootedFiles::names(const std::string& directory) const 
   std::vector<std::string> names;
   const auto where = resolve(directory);
   if (!where) return names;
-  std::error_code none;  // an unreadable directory has no names for us
+  std::error_code none;  // an unreadable directory counts as empty
   for (const auto& entry : fs::directory_iterator(root_ + *where, none))
     names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());

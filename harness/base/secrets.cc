@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kOption = "--env";
 constexpr std::string_view kSecretNames[] = {"*TOKEN", "*KEY", "*PASSW*", "*SECRET*", "*CREDENTIAL*"};
 
-// NAME=VALUE within a word; `begin` is where it begins.
+// NAME=VALUE within a word, from position `begin` on.
 struct Setting {
   std::string& word;
   std::size_t begin = 0;
@@ -22,7 +22,7 @@ struct Setting {
   void put(std::string_view value) { word.replace(equals(), word.npos, "=" + std::string(value)); }
 };
 
-// Those of `--env`, which are ours only before `--`.
+// Returns the settings of `--env`. Words after `--` belong to the command of the user.
 std::vector<Setting> settings_in(std::vector<std::string>& words) {
   std::vector<Setting> found;
   const std::string joined_option = std::string(kOption) + "=";

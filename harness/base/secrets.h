@@ -1,5 +1,5 @@
-// Values that a command line may hold and no journal, report or console may show: those of `--env` whose names look like
-// secrets.
+// Hides the values of `--env` whose names look like secrets. A command line may contain them, but no journal,
+// report or console shows them. For example:
 //
 //   hide_secrets({"run", "--env", "API_TOKEN=x", "--", "./t"})   // {"run", "--env", "API_TOKEN=***", "--", "./t"}
 #pragma once
@@ -16,12 +16,13 @@ namespace proctor {
 
 inline constexpr std::string_view kHiddenValue = "***";
 
-// *TOKEN, *KEY, *PASSW*, *SECRET*, *CREDENTIAL*, in any case.
+// Returns whether the name matches *TOKEN, *KEY, *PASSW*, *SECRET* or *CREDENTIAL*, in any case.
 bool is_secret_name(std::string_view variable);
 
 std::vector<std::string> hide_secrets(std::vector<std::string> command_line);
 
-// The other way round, with the values of variables of these names. A usage error where one is not set.
+// Reverses hide_secrets(): inserts the values that `value_of` returns for these names. A variable that is not
+// set is a usage error.
 Result<std::vector<std::string>> fill_in_secrets(
     std::vector<std::string> command_line,
     const std::function<std::optional<std::string>(const std::string& name)>& value_of);

@@ -50,7 +50,7 @@ std::string own_value(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The first of these variables that is a number; 1 if none is.
+// Returns the first of these variables that is a number, or 1.
 int first_number(const SlurmVariables& environment, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     const std::string text = slurm_value(environment, name);
@@ -90,7 +90,7 @@ std::string own_slurm_node() {
   return node.empty() && own_slurm_job() ? short_host_name() : node;
 }
 
-// A line break would end the command of scontrol's own parser.
+// scontrol parses its command line again, and a line break would end the command there.
 std::vector<std::string> slurm_drain_command(const std::string& node, const std::string& reason) {
   std::string line = reason;
   std::ranges::replace_if(

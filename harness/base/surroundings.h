@@ -1,4 +1,4 @@
-// What this process runs in: the job of a CI service, the job of a batch system, a container.
+// Detects the environment of this process: a job of a CI service, a job of Slurm, a container.
 #pragma once
 
 #include <map>
@@ -9,49 +9,53 @@
 
 namespace proctor {
 
-// GITHUB_ACTIONS=true, which GitHub sets for every step.
+// Returns whether GITHUB_ACTIONS is "true". GitHub sets it for every step.
 bool in_github_actions();
 
-// CI is set, as by GitHub, GitLab and most others, and is neither "false" nor "0".
+// Returns whether CI is set and is neither "false" nor "0". GitHub, GitLab and most other services set it.
 bool in_ci();
 
-// ---- The Slurm job ----
-// It is read from the variables that slurmd sets: srun(1) and sbatch(1), OUTPUT ENVIRONMENT VARIABLES.
+// ---- The Slurm job ---- These functions read the variables that slurmd sets: srun(1) and sbatch(1), OUTPUT
+// ENVIRONMENT VARIABLES.
 //
-// The id is SLURM_JOB_ID, which each task of an array has for itself. The id of the array,
-// SLURM_ARRAY_JOB_ID, is the job id of its last task as well, so that it names no task.
+// The id is SLURM_JOB_ID, which is unique for each task of an array. SLURM_ARRAY_JOB_ID is the id of the
+// array and also the job id of its last task. It does not identify a task.
 
+// The Slurm job of a process.
 struct SlurmJob {
   std::string id;
-  std::string cluster{};  // SLURM_CLUSTER_NAME; "": not said
-  std::string node{};     // SLURMD_NODENAME; "": slurmd did not start this process (the shell of salloc)
+  std::string cluster{};  // SLURM_CLUSTER_NAME; "": not set
+  // SLURMD_NODENAME; "": slurmd did not start this process (for example, the shell of salloc)
+  std::string node{};
 
   friend bool operator==(const SlurmJob&, const SlurmJob&) = default;
 };
 
-// Whether it has the form of SLURM_JOB_ID: digits, at most ten.
+// Returns whether the text has the form of SLURM_JOB_ID: at most ten digits.
 bool is_slurm_job_id(std::string_view text);
 
-// None outside of a job, and where SLURM_JOB_ID is no job id.
+// Returns nothing outside of a job, and if SLURM_JOB_ID is not a valid job id.
 std::optional<SlurmJob> slurm_job_of(const std::map<std::string, std::string>& environment);
-// The job of this process.
+// Returns the job of this process.
 std::optional<SlurmJob> own_slurm_job();
 
-// Over how many nodes the tasks are that were started together: of the step, else of the job. 1 where that is not said.
+// Returns the number of nodes of the tasks that were started together: those of the step, otherwise those of
+// the job. Returns 1 if the variables are not set.
 int slurm_nodes(const std::map<std::string, std::string>& environment);
 
-// What Slurm calls this node: SLURMD_NODENAME, which slurmd also gives to its epilog and to its HealthCheckProgram, both
-// in no job. In a job that does not say it, the short host name. "" outside of Slurm.
+// Returns the Slurm name of this node: SLURMD_NODENAME. slurmd also sets it for its epilog and its
+// HealthCheckProgram, which do not run in a job. In a job without this variable, the name is the short host
+// name. Outside of Slurm it is "".
 std::string own_slurm_node();
 
-// scontrol(1) as a list of words: no more jobs are started on the node.
+// Returns the command of scontrol(1), as a list of words, that drains the node: Slurm starts no more jobs on
+// it.
 std::vector<std::string> slurm_drain_command(const std::string& node, const std::string& reason);
 
-// ---- The container ----
-// The program that starts a container sets this variable, because Proctor inside cannot detect it. The files of a stack
-// set it (harness/stack/render_stack.cc).
+// ---- The container ---- The program that starts a container sets this variable, because Proctor inside
+// cannot detect it. The compose files of a stack set it (harness/stack/render_stack.cc).
 
-// "host" = /run/lock is the host's, so that leases in it exclude the host and other containers.
+// Value "host": /run/lock is that of the host. Leases in it exclude the host and other containers.
 inline constexpr const char* kLeasesVariable = "PROCTOR_LEASES";
 inline constexpr const char* kLeasesOfHost = "host";
 

@@ -8,7 +8,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// As Slurm 22.05.8 sets them for a task of an array, and in a step of it.
+// Slurm 22.05.8 sets these variables for a task of an array and in a step of the task.
 const std::map<std::string, std::string> kTask = {{"SLURM_JOB_ID", "5"},        {"SLURM_ARRAY_JOB_ID", "4"},
                                                   {"SLURM_ARRAY_TASK_ID", "1"}, {"SLURM_CLUSTER_NAME", "c1"},
                                                   {"SLURMD_NODENAME", "node7"}, {"SLURM_JOB_NUM_NODES", "2"},

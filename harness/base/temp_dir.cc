@@ -26,7 +26,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kDeepest = 60;
-constexpr int kMostRounds = 10'000;  // somebody may still make directories
+// limit, because another process can create directories during the removal
+constexpr int kMostRounds = 10'000;
 constexpr int kDirectory = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 std::uint64_t random_number() {
@@ -37,7 +38,7 @@ std::uint64_t random_number() {
 
 std::string path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
-// As /proc tells it; "" where it does not.
+// Returns the mount id of the file from /proc, or "" if the kernel does not report one.
 std::string mount_of(int fd) {
   constexpr const char* kKey = "mnt_id:";
   const std::string info = read_file_or_empty("/proc/self/fdinfo/" + std::to_string(fd));
@@ -45,8 +46,8 @@ std::string mount_of(int fd) {
   return at == std::string::npos ? "" : info.substr(at, info.find('\n', at) - at);
 }
 
-// Where the kernel has no openat2(2), or a filter of an old container refuses it. Bind mounts share their number of a
-// device, so that tells only a part.
+// Opens a directory if the kernel does not have openat2(2), or if an old container filter refuses it. A bind
+// mount can have the same device number as its parent, so the mount ids are compared, too.
 UniqueFd open_and_compare(int directory, const char* name) {
   UniqueFd fd(::openat(directory, name, kDirectory));
   struct stat above {
@@ -66,7 +67,8 @@ UniqueFd open_here(int directory, const char* name) {
   return open_and_compare(directory, name);
 }
 
-// A test may leave directories without permissions; only root's test can leave any that are not ours.
+// Restores the owner's permissions, because a test can leave directories without them. Only a test of root
+// can leave directories of other users.
 void open_up(const UniqueFd& directory) {
   struct stat info {};
   if (::fstat(directory.get(), &info) == 0 && (info.st_mode & S_IRWXU) != S_IRWXU)
@@ -79,7 +81,7 @@ UniqueFd open_for_reading(const UniqueFd& directory) {
 }
 
 Error cannot_remove(const std::string& path, int err) {
-  // Files can be mounts as well; their removal is refused with EBUSY.
+  // A single file can be a mount, too. Its removal fails with EBUSY.
   if (err != EXDEV && err != EBUSY) return Error::system("remove " + path, err);
   return {ErrorKind::kSystem, "remove " + path + ": another file system is mounted there, and is not removed",
           "", err};
@@ -87,7 +89,7 @@ Error cannot_remove(const std::string& path, int err) {
 
 class TreeRemover {
  public:
-  // Everything below `top`, which is open for reading.
+  // Removes everything below `top`, which is open for reading.
   Result<void> empty(const UniqueFd& top, const std::string& shown) {
     top_ = top.get();
     moved_ = true;
@@ -117,7 +119,7 @@ class TreeRemover {
     if (::unlinkat(directory, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) fail(shown, errno);
   }
 
-  // A deep directory comes to the top, where its turn comes in the next round.
+  // Moves a deep directory to the top, where the next round removes it.
   void move_up(int directory, const std::string& name, const std::string& shown) {
     const std::string here = prefix_ + std::to_string(next_++);
     if (::renameat(directory, name.c_str(), top_, here.c_str()) != 0) return fail(shown, errno);
@@ -141,7 +143,7 @@ class TreeRemover {
   }
 
   void fail(const std::string& path, int err) {
-    if (failed_ && err == ENOTEMPTY) return;  // what is in it has said why
+    if (failed_ && err == ENOTEMPTY) return;  // the error of an entry in it was reported before
     if (!failed_) failed_ = cannot_remove(path, err);
   }
 

@@ -1,9 +1,9 @@
-// Temporary directories, and the removal of what a test left behind in one. The removal follows no link
-// and enters no mount: what a test mounted below its directory belongs to somebody else, who keeps it.
-// Directories of our own that cannot be read are made readable first.
+// Creates temporary directories and removes directory trees that tests leave behind. The removal follows no
+// link and enters no mount. A file system that a test mounted below its directory is not this code's to
+// delete. Unreadable directories of this user are made readable first.
 //
-// All the rest is removed even if something stays, and the error names the first thing that stays. No
-// depth of a tree costs more than 64 open directories.
+// If an entry cannot be removed, the removal continues with the others. The error contains the first entry
+// that stays. The removal never holds more than 64 directories open, whatever the depth of the tree.
 #pragma once
 
 #include <cstdlib>
@@ -18,26 +18,27 @@
 
 namespace proctor {
 
-// The directory or file itself may be a link, which is removed, but no mount. One that does not exist is removed.
+// Removes a file or a directory tree. `path` may be a link, which is removed itself, but not a mount. A
+// missing path is not an error.
 Result<void> remove_tree(const std::string& path);
 
-// The same for `name` in a directory that the caller holds open, so that nobody can have led the name elsewhere.
-// `shown` is how messages call it.
+// Removes `name` in an open directory. No other process can redirect the path of that directory. Messages use
+// the path `shown`.
 Result<void> remove_tree_at(int directory, const std::string& name, const std::string& shown);
-// Removes everything below the directory `name`; that directory itself stays.
+// Removes everything below the directory `name`. That directory itself stays.
 Result<void> empty_directory_at(int directory, const std::string& name, const std::string& shown);
 
-// A directory in another one, if it is neither a link nor a mount. ENOTDIR or ELOOP: it is no directory; EXDEV: it is a
-// mount.
+// Opens a directory in another one, if it is neither a link nor a mount. ENOTDIR or ELOOP: it is not a
+// directory. EXDEV: it is a mount.
 Result<UniqueFd> open_directory_here(int directory, const std::string& name, const std::string& shown);
 
-// A new directory that is removed at the end of the scope, with everything in it. Example:
+// A new directory that is removed with its contents at the end of the scope. Example:
 //
 //   const TempDir directory;
 //   const std::string path = (directory / "proctor.toml").string();
 class TempDir {
  public:
-  // The directory is made below TMPDIR (/tmp). A test that writes many small files may pass "/dev/shm", which
+  // Creates the directory below TMPDIR (/tmp). A test that writes many small files may pass "/dev/shm", which
   // is in memory.
   explicit TempDir(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
     std::string name = (parent / "proctor-XXXXXX").string();
@@ -45,7 +46,7 @@ class TempDir {
     path_ = name;
   }
   ~TempDir() {
-    std::error_code left;  // files that another user's process made cannot be removed and stay
+    std::error_code left;  // files of another user's process cannot be removed, and stay
     std::filesystem::remove_all(path_, left);
   }
   TempDir(const TempDir&) = delete;

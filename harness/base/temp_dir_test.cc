@@ -21,7 +21,8 @@ using testing::HasSubstr;
 
 constexpr int kMayNotMount = 77;
 
-// Runs it where mounts are seen by nobody else, and end with it: a namespace is of a process, so in a child.
+// Runs the function in a child with its own mount namespace. No other process sees its mounts, and they end
+// with the child.
 int in_own_mounts(const std::function<int()>& run) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -50,7 +51,7 @@ class RemoveTree : public testing::Test {
 
   bool is_all_there() const { return fs::exists(precious_ / "data"); }
 
-  const TempDir directory_{"/dev/shm"};  // many directories
+  const TempDir directory_{"/dev/shm"};  // in memory, because the test creates many directories
   const fs::path tree_ = directory_ / "tree";
   const fs::path precious_ = directory_ / "precious";
 };
@@ -93,7 +94,7 @@ TEST_F(RemoveTree, RemovesTreeDeeperThanPathLimit) {
   EXPECT_FALSE(fs::exists(tree_));
 }
 
-// On the same file system, where a number of a device tells nothing.
+// The bind mount is on the same file system, so the device numbers are equal.
 TEST_F(RemoveTree, ReportsMountAndKeepsContents) {
   fs::create_directories(tree_ / "a/mount");
   std::ofstream(tree_ / "mounted-file") << "";
@@ -104,7 +105,7 @@ TEST_F(RemoveTree, ReportsMountAndKeepsContents) {
     if (removed) return 1;
     if (removed.error().what.find("another file system is mounted there") == std::string::npos) return 2;
     if (!is_all_there()) return 3;
-    return fs::exists(tree_ / "a/file") || fs::exists(tree_ / "z") ? 4 : 0;  // the rest is gone
+    return fs::exists(tree_ / "a/file") || fs::exists(tree_ / "z") ? 4 : 0;  // all other entries are removed
   });
   if (result == kMayNotMount) GTEST_SKIP() << "no mounts here";
   EXPECT_EQ(result, 0);

@@ -12,8 +12,8 @@ namespace {
 
 unsigned char byte_at(std::string_view text, std::size_t at) { return static_cast<unsigned char>(text[at]); }
 
-// A code point and its length in bytes; length 0 when no valid UTF-8 starts at `at` (RFC 3629: no overlong
-// form, no surrogate, nothing above U+10FFFF).
+// A code point and its length in bytes. The length is 0 if no valid UTF-8 starts at `at` (RFC 3629: no
+// overlong form, no surrogate, no value above U+10FFFF).
 struct CodePoint {
   std::uint32_t value = 0;
   std::size_t length = 0;
@@ -45,7 +45,7 @@ CodePoint decode(std::string_view text, std::size_t at) {
   return {value, length};
 }
 
-// XML 1.0 (fifth edition) section 2.2, production Char; surrogates never get here.
+// XML 1.0 (fifth edition) section 2.2, production Char. The decoder has already rejected surrogates.
 bool is_xml_char(std::uint32_t c) {
   return c == 0x9 || c == 0xa || c == 0xd || (c >= 0x20 && c != 0xfffe && c != 0xffff);
 }
@@ -64,7 +64,8 @@ void append_visible(std::string& out, unsigned char byte) {
 
 // Length of the complete CSI or OSC sequence at `at` (ECMA-48 section 5.4; OSC as xterm ends it), or 0.
 std::size_t escape_sequence_length(std::string_view text, std::size_t at) {
-  constexpr std::size_t kMaxOsc = 4096;  // an OSC that never ends must not eat the rest of the text
+  // limit, so that an unterminated OSC does not remove all remaining text
+  constexpr std::size_t kMaxOsc = 4096;
   if (byte_at(text, at) != 0x1b || at + 1 >= text.size()) return 0;
   if (text[at + 1] == '[') {
     std::size_t i = at + 2;
@@ -81,13 +82,14 @@ std::size_t escape_sequence_length(std::string_view text, std::size_t at) {
   return 0;
 }
 
-// How a near miss compares: letters without case, `-` as `_`.
+// Normalises a character for near misses: letters in lower case, `-` as `_`.
 char folded(char c) {
   if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
   return c == '-' ? '_' : c;
 }
 
-// Optimal string alignment distance: insert, delete, replace, swap neighbours; each costs one.
+// The optimal string alignment distance. Insert, delete, replace, and swap of adjacent characters cost one
+// each.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1), previous(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -119,9 +121,9 @@ std::string clean_text(std::string_view bytes) {
   for (std::size_t at = 0; at < bytes.size();) {
     const auto rest = bytes.begin() + static_cast<std::ptrdiff_t>(at);
     const auto plain_end =
-        std::find_if_not(rest, bytes.end(), [](char c) {  // nearly all of nearly every text
-          return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t';
-        });
+        // skips ordinary characters, which are almost all of the text
+        std::find_if_not(rest, bytes.end(),
+                         [](char c) { return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t'; });
     out.append(rest, plain_end);
     at = static_cast<std::size_t>(plain_end - bytes.begin());
     if (at == bytes.size()) break;
@@ -187,7 +189,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
 bool glob_match(std::string_view pattern, std::string_view text) {
   std::size_t p = 0;
   std::size_t t = 0;
-  std::size_t star = pattern.npos;  // the last `*`, and where in the text its run ends for now
+  std::size_t star = pattern.npos;  // the last `*`, and the current end of its match in the text
   std::size_t run_end = 0;
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {

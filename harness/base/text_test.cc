@@ -12,7 +12,8 @@
 namespace proctor {
 namespace {
 
-// Written independently of clean_text: RFC 3629's table of well-formed sequences, and XML 1.0's Char.
+// An oracle that is independent of clean_text(): RFC 3629's table of well-formed sequences, and XML 1.0's
+// Char.
 bool is_xml_utf8(const std::string& text) {
   const auto in = [](unsigned char c, int low, int high) { return c >= low && c <= high; };
   for (std::size_t i = 0; i < text.size();) {
@@ -65,13 +66,14 @@ TEST(CleanText, EscapesInvalidUtf8) {
   EXPECT_EQ(clean_text("\xed\xa0\x80"), "\\xED\\xA0\\x80");  // lone high surrogate
   EXPECT_EQ(clean_text("\xed\xbf\xbf"), "\\xED\\xBF\\xBF");  // lone low surrogate
   EXPECT_EQ(clean_text("\xef\xbf\xbe \xef\xbf\xbf"),
-            "\\xEF\\xBF\\xBE \\xEF\\xBF\\xBF");     // no characters in XML
+            "\\xEF\\xBF\\xBE \\xEF\\xBF\\xBF");     // not valid characters in XML
   EXPECT_EQ(clean_text("\xc0\xaf"), "\\xC0\\xAF");  // overlong
   EXPECT_EQ(clean_text("\xe0\x80\x80"), "\\xE0\\x80\\x80");
-  EXPECT_EQ(clean_text("\xf4\x90\x80\x80"), "\\xF4\\x90\\x80\\x80");        // above U+10FFFF
-  EXPECT_EQ(clean_text("\xe2\x82"), "\\xE2\\x82");                          // truncated at the end
-  EXPECT_EQ(clean_text("\xf0\x9f\x98x"), "\\xF0\\x9F\\x98x");               // truncated in the middle
-  EXPECT_EQ(clean_text("\xe2\x82\xe2\x82\xac"), "\\xE2\\x82\xe2\x82\xac");  // resynchronises
+  EXPECT_EQ(clean_text("\xf4\x90\x80\x80"), "\\xF4\\x90\\x80\\x80");  // above U+10FFFF
+  EXPECT_EQ(clean_text("\xe2\x82"), "\\xE2\\x82");                    // truncated at the end
+  EXPECT_EQ(clean_text("\xf0\x9f\x98x"), "\\xF0\\x9F\\x98x");         // truncated in the middle
+  // resynchronises at the next valid sequence
+  EXPECT_EQ(clean_text("\xe2\x82\xe2\x82\xac"), "\\xE2\\x82\xe2\x82\xac");
 }
 
 TEST(CleanText, RemovesCompleteAnsiSequencesOnly) {
@@ -114,14 +116,14 @@ TEST(NearMiss, FindsTypingMistakes) {
 TEST(NearMiss, ReturnsEmptyIfNothingIsSimilar) {
   const std::vector<std::string> options = {"xpu", "cuda"};
   EXPECT_EQ(near_miss("rocm", options), "");
-  EXPECT_EQ(near_miss("abcuda", options), "cuda");  // 2 of 6
-  EXPECT_EQ(near_miss("abccuda", options), "");     // 3 of 7
+  EXPECT_EQ(near_miss("abcuda", options), "cuda");  // distance 2 of length 6
+  EXPECT_EQ(near_miss("abccuda", options), "");     // distance 3 of length 7
   EXPECT_EQ(near_miss("x", options), "");
   EXPECT_EQ(near_miss("", options), "");
   EXPECT_EQ(near_miss("xpu", {}), "");
 }
 
-// The obvious exponential matcher.
+// A simple matcher with exponential time, as an oracle.
 bool glob_oracle(std::string_view pattern, std::string_view text) {
   if (pattern.empty()) return text.empty();
   if (pattern[0] == '*') {

@@ -1,4 +1,5 @@
-// With NDEBUG its assertions are promises to the compiler, which a mistake in the file would break.
+// toml++ is compiled without NDEBUG. If NDEBUG is defined, its assertions become assumptions of the compiler.
+// A mistake in a TOML file would violate them.
 #undef NDEBUG
 
 #define TOML_IMPLEMENTATION

@@ -32,18 +32,20 @@ std::string type_text(const toml::node& node) {
   }
 }
 
-// Tables in tables, each a call of toml++ deeper when it walks and destroys them: 3.3 follows a key of a million dots
-// until the stack is used up. Nested arrays and inline tables it bounds itself, at 256, but not with the dots of the keys
-// between them.
+// The nesting limit for dotted keys. toml++ recurses once for each dot when it walks and destroys tables.
+// Version 3.3 exhausts its stack on a key with a million dots. It limits nested arrays and inline tables to
+// 256 levels, but does not count the dots of the keys between them.
 constexpr std::size_t kMostDots = 32;
-constexpr std::size_t kMostTomlBytes = std::size_t{16} << 20;  // people write it
+constexpr std::size_t kMostTomlBytes = std::size_t{16} << 20;  // a person writes the file
 
-// Passes over texts and comments, in which dots and brackets mean nothing.
+// Counts the nesting of a document. It skips strings and comments, in which dots and brackets have no
+// meaning.
 class Nesting {
  public:
   explicit Nesting(std::string_view text) : text_(text) {}
 
-  // "3: a key has more than 32 dots": the first line that is too deep; "" when none is.
+  // Returns the first line that is nested too deeply: "3: a key has more than 32 dots". Returns "" if there
+  // is none.
   std::string first_too_deep() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
@@ -87,7 +89,7 @@ class Nesting {
     const std::string_view end = text_.substr(at_, multi_line ? 3 : 1);
     for (at_ += end.size(); at_ < text_.size(); ++at_) {
       if (text_[at_] == '\n') {
-        if (!multi_line) return;  // it is not closed, which the parser says
+        if (!multi_line) return;  // the string is not closed; the parser reports it
         ++line_;
       }
       if (text_[at_] == '\\' && quote == '"') {
@@ -95,7 +97,7 @@ class Nesting {
         if (at_ < text_.size() && text_[at_] == '\n') ++line_;
       } else if (text_.substr(at_, end.size()) == end) {
         at_ += end.size();
-        // Up to two more are the last of its content.
+        // The closing quotes can be preceded by up to two quotes of the content.
         for (int more = 0; multi_line && more < 2 && text_.substr(at_, 1) == end.substr(0, 1); ++more) ++at_;
         return;
       }
@@ -105,15 +107,15 @@ class Nesting {
   std::string_view text_;
   std::size_t at_ = 0;
   unsigned line_ = 1;
-  std::size_t dots_ = 0;             // of this key or number
-  std::size_t key_dots_ = 0;         // of the key whose value this is
-  std::vector<std::size_t> opened_;  // the levels of each open bracket: its own, and those of its key
-  std::size_t levels_ = 0;           // the sum of them
+  std::size_t dots_ = 0;             // dots of the current key or number
+  std::size_t key_dots_ = 0;         // dots of the key whose value is being read
+  std::vector<std::size_t> opened_;  // levels of each open bracket: one for itself, and those of its key
+  std::size_t levels_ = 0;           // sum of opened_
 };
 
-// Whoever executes or opens what such a text names would do so with its beginning.
+// Code that executes or opens such a text would use only the part before the NUL byte.
 bool has_nul(const std::string& text) { return text.find('\0') != std::string::npos; }
-// What base/duration.h reads, above zero and from zero.
+// The forms that base/duration.h parses: durations above zero, and durations from zero.
 constexpr const char* kDuration =
     R"({"type": "string", "pattern": "^([0-9]*[1-9][0-9]*([.][0-9]+)?|[0-9]+[.][0-9]*[1-9][0-9]*)(ms|s|m|h)$"})";
 constexpr const char* kAnyDuration = R"({"type": "string", "pattern": "^[0-9]+([.][0-9]+)?(ms|s|m|h)$"})";
@@ -158,7 +160,7 @@ TableReader::TableReader(const std::string& file, const toml::table& table, std:
       table_(table),
       title_(std::move(title)),
       asked_(asked == nullptr ? nullptr : &(*asked)[title_]) {
-  // The table iterates by name; the reader of the message wants the first mistake in the file.
+  // toml++ iterates by name. The message must report the first mistake in the file.
   const toml::key* first = nullptr;
   for (const auto& [key, value] : table) {
     if (std::find(keys.begin(), keys.end(), key.str()) != keys.end()) continue;

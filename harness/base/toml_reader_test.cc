@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// "" for a text that is TOML, else the first line of the complaint.
+// Returns "" if the text is valid TOML, otherwise the message.
 std::string complaint(std::string_view text) {
   const auto parsed = parse_toml(text, "f.toml");
   if (parsed) return "";
@@ -43,7 +43,7 @@ TEST(Toml, RejectsKeyWithTooManyDots) {
   EXPECT_NE(complaint(nested("{a=", "}", 100'000)), "");
 }
 
-// Each bracket within what toml++ allows, and each key within what we do: what counts is both together.
+// Each bracket is within the limit of toml++, and each key within kMostDots. Only their sum exceeds a limit.
 TEST(Toml, CountsDotsAndBracketsAsNesting) {
   const std::string key = "a.a.a.a.a.a.a.a.a.a";
   EXPECT_EQ(complaint(nested("{" + key + " = ", "}", 9)), "");
@@ -56,7 +56,7 @@ TEST(Toml, CountsDotsAndBracketsAsNesting) {
             "f.toml:3: it has values within values, more than 100 deep");
 }
 
-// Its text ends with up to two quotes more, which open no other one.
+// A multi-line string can end with up to two more quotes. They do not open another string.
 TEST(Toml, QuotesAtStringEndHideNoKey) {
   std::string dots = "a";
   for (int i = 0; i < 1'000'000; ++i) dots += ".a";
@@ -79,7 +79,7 @@ TEST(Toml, IgnoresDotsInStringsNumbersAndComments) {
   }
 }
 
-// Of a text with each construct of the language: an error has its place, and nothing ends the program.
+// The text contains each construct of the language. After any mutation, it parses or the error has a line.
 TEST(Toml, MutatedInputParsesOrReportsLine) {
   const std::string text =
       "\xEF\xBB\xBF# c\nt = true\ni = [ +1_0, 0x1F, -0.5e3, inf, nan, ]\n"

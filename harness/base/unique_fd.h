@@ -1,4 +1,4 @@
-// A file descriptor that is closed when it goes out of scope.
+// UniqueFd owns a file descriptor and closes it at the end of the scope.
 #pragma once
 
 #include <unistd.h>

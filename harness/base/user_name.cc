@@ -27,7 +27,7 @@ std::string user_name(uid_t uid) {
 
 bool is_roots(uid_t uid) {
   if (uid == 0) return true;
-  // Of the first namespace: all numbers, as they are (user_namespaces(7)).
+  // The first user namespace maps all ids to themselves (user_namespaces(7)).
   std::string map = read_file_or_empty("/proc/self/uid_map");
   std::erase_if(map, [](char c) { return c == ' ' || c == '\n'; });
   const std::string nobody = read_file_or_empty("/proc/sys/kernel/overflowuid");

@@ -1,4 +1,5 @@
-// Users, without the system's library, which would load others into a static program: names are those of /etc/passwd.
+// Names of users, read from /etc/passwd. The functions do not use getpwuid(), which would load other
+// libraries into a static program.
 #pragma once
 
 #include <sys/types.h>
@@ -7,12 +8,12 @@
 
 namespace proctor {
 
-// "alice (uid 1000)"; "uid 1000" when nobody there has that number.
+// Returns "alice (uid 1000)", or "uid 1000" if /etc/passwd does not contain the uid.
 std::string user_name(uid_t uid);
 
-// Whether what belongs to `uid` is root's. In a user namespace (`unshare -r`, a rootless container) that is also what
-// belongs to nobody there: the machine's own root and everybody else have the same number, and no root inside has any
-// power over their files.
+// Returns whether files of `uid` belong to root. In a user namespace (`unshare -r`, a rootless container),
+// the overflow uid counts as root as well. The root of the machine and all unmapped users have that uid. The
+// root of the namespace has no power over their files.
 bool is_roots(uid_t uid);
 
 }  // namespace proctor

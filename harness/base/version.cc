@@ -21,7 +21,7 @@ int compare_numbers(const std::string& a, const std::string& b) {
   return order < 0 ? -1 : (order > 0 ? 1 : 0);
 }
 
-// Longest first, so that ">=" is not read as ">".
+// Longer operators come first, so that ">=" is not parsed as ">".
 constexpr std::array<std::string_view, 5> kOperators = {">=", "<=", ">", "<", "="};
 
 bool holds(std::string_view op, int order) {
@@ -75,7 +75,7 @@ Result<VersionRange> VersionRange::parse(std::string_view text) {
                           "Write conditions such as \">=22.43, <22.44\".");
     }
     const std::string_view number = trimmed(condition.substr(op->size()));
-    // A range is written by hand: what Version::parse would ignore is a mistake here.
+    // A person writes a range. Text that Version::parse() would ignore is a mistake in a range.
     const bool plain = !number.empty() && is_digit(number.front()) && is_digit(number.back()) &&
                        number.find_first_not_of("0123456789.") == std::string_view::npos &&
                        number.find("..") == std::string_view::npos;

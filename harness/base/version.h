@@ -1,5 +1,5 @@
-// Versions of drivers and of Proctor itself, compared as dotted numbers: 22.9 < 22.43 = 22.43.0. Only the
-// leading dotted number counts ("535.54.03-ubuntu1" is 535.54.3); numbers may have any number of digits.
+// Versions of drivers and of Proctor, compared as dotted numbers: 22.9 < 22.43 = 22.43.0. Only the leading
+// dotted number counts ("535.54.03-ubuntu1" is 535.54.3). A number may have any number of digits.
 #pragma once
 
 #include <string>
@@ -10,14 +10,15 @@
 
 namespace proctor {
 
+// A version, as a list of numbers.
 class Version {
  public:
   Version() = default;
 
-  // An error if the text does not begin with a digit.
+  // Returns an error if the text does not begin with a digit.
   static Result<Version> parse(std::string_view text);
 
-  // -1, 0, 1.
+  // Returns -1, 0 or 1.
   friend int compare(const Version& a, const Version& b);
 
  private:
@@ -26,7 +27,7 @@ class Version {
 
 int compare(const Version& a, const Version& b);
 
-// ">=22.43, <22.44": all conditions must hold. Empty: every version.
+// A range such as ">=22.43, <22.44": all conditions must hold. An empty range contains every version.
 class VersionRange {
  public:
   static Result<VersionRange> parse(std::string_view text);

@@ -29,8 +29,8 @@ TEST(Version, ParsesLeadingNumberOnly) {
   EXPECT_FALSE(Version::parse("-1"));
 }
 
-// Every pair of versions of up to three small numbers against the order of their zero-padded vectors, and
-// against every operator of a range.
+// Compares every pair of versions of up to three small numbers with the order of their zero-padded vectors.
+// Each pair is also checked with every operator of a range.
 TEST(VersionRange, MatchesOrderOfNumberVectors) {
   std::vector<std::vector<int>> all;
   for (int a : {0, 1, 9, 10, 22}) {

@@ -1,5 +1,5 @@
-// Splits text into words and joins words. Only ASCII letters count as letters, so the answer is the same in
-// every locale. Example:
+// Splits and joins words. Only ASCII letters count as letters, so the result is the same in every locale.
+// Example:
 //
 //   std::vector<std::string> names;
 //   for (const std::string_view word : split("xpu, cuda", ',')) names.emplace_back(trimmed(word));
@@ -12,7 +12,7 @@
 
 namespace proctor {
 
-// `text` without the `blanks` at both ends. The answer is a part of `text`, which must outlive it.
+// Returns `text` without the `blanks` at both ends. The result refers to `text`, which must outlive it.
 std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\n\v\f\r");
 
 std::string lower_case(std::string_view text);
@@ -20,10 +20,12 @@ std::string upper_case(std::string_view text);
 
 std::string joined(const std::vector<std::string>& words, std::string_view between = " ");
 
-// The pieces between separators, also the empty ones: "a,,b" has three, "" has one. They are parts of `text`.
+// Returns the pieces between separators, including empty ones: "a,,b" has three pieces, "" has one. The
+// pieces refer to `text`.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-// The lines without their ends. No empty line follows the last end. They are parts of `text`.
+// Returns the lines without their line ends. A line end at the end of the text does not begin another line.
+// The lines refer to `text`.
 std::vector<std::string_view> lines_of(std::string_view text);
 
 }  // namespace proctor

@@ -17,8 +17,8 @@ std::string escape(std::string_view text, std::string_view special) {
   return out;
 }
 
-// What a reader may take for white space, or for nothing at all: control characters, and everything beyond
-// ASCII, of which some is either.
+// Returns whether a reader may treat the character as white space or ignore it. These are control characters
+// and all bytes beyond ASCII, some of which are white space.
 bool may_be_blank(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return byte <= 0x20 || byte >= 0x7f;
@@ -44,7 +44,7 @@ void WorkflowCommandGuard::follow(char c) {
     line_ = line_ == Line::kStart && c == ':' ? Line::kColon : Line::kInside;
   }
   if (c == '#') {
-    prefix_ = prefix_ == 1 || prefix_ == 2 ? 2 : 1;  // `###[` holds `##[`
+    prefix_ = prefix_ == 1 || prefix_ == 2 ? 2 : 1;  // `###[` contains `##[`
   } else {
     prefix_ = prefix_ >= 2 && prefix_ < kAzure.size() && lower(c) == kAzure[prefix_] ? prefix_ + 1 : 0;
   }

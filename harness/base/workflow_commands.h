@@ -1,9 +1,11 @@
-// GitHub Actions obeys some lines of a step's output as commands (docs.github.com, "Workflow commands"). Here
-// text of ours is escaped for such a command, and the text of others is kept from being one.
+// GitHub Actions executes some lines of a step's output as commands (docs.github.com, "Workflow commands").
+// These functions escape text for commands that Proctor writes. WorkflowCommandGuard disables commands in the
+// output of other programs.
 //
-// A line is a command when it begins, after blanks, with `::NAME` and has a second `::`, or when it holds
-// `##[NAME]` anywhere, the older form (actions/runner, src/Runner.Common/ActionCommand.cs). Azure Pipelines
-// does the same with `##vso[`. Lines end at \n, \r or both.
+// A line is a command if it begins, after blanks, with `::NAME` and contains a second `::`. It is also a
+// command if it contains `##[NAME]` anywhere, the older form (actions/runner,
+// src/Runner.Common/ActionCommand.cs). Azure Pipelines does the same with `##vso[`. Lines end at \n, \r or
+// both.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +14,24 @@
 
 namespace proctor {
 
-// These escape the text of a command, and the value of one of its properties.
+// Escape the text of a command, and the value of one of its properties.
 std::string escape_command_data(std::string_view text);
 std::string escape_command_property(std::string_view text);
 
-// Breaks the commands in a stream of bytes with a backslash, and changes nothing else: `::` where a line may
-// begin becomes `:\:`, `##[` becomes `##\[`. It needs no look-ahead, so nothing is held back.
+// Inserts a backslash into the commands of a byte stream, and changes nothing else. `::` at a possible start
+// of a line becomes `:\:`. `##[` becomes `##\[`. The guard needs no look-ahead and therefore delays no
+// output.
 //
-// `::stop-commands::` is not used: a runner reads stdout and stderr side by side, so commands that one of
-// them stops are not stopped yet for the other; two programs in one step would start each other's commands
-// again; and a program that is killed would leave the step's own commands dead.
+// The guard does not use `::stop-commands::`, for three reasons. A runner reads stdout and stderr
+// concurrently, so commands can be stopped on one stream and not yet on the other. Two programs in one step
+// would enable each other's commands again. A killed program would leave the commands of the step disabled.
 class WorkflowCommandGuard {
  public:
-  // The start of a piece may also be the start of a line, because others write to the same descriptor in
+  // The start of a piece can be the start of a line, because other processes write to the same descriptor in
   // between.
   std::string pass(std::string_view piece);
 
-  // How many commands were broken.
+  // Returns the number of commands that were changed.
   std::size_t broken() const { return broken_; }
 
  private:
@@ -39,7 +42,7 @@ class WorkflowCommandGuard {
   void follow(char c);
 
   Line line_ = Line::kStart;
-  std::size_t prefix_ = 0;  // how much of kAzure the stream ends with
+  std::size_t prefix_ = 0;  // length of the prefix of kAzure at the end of the stream
   std::size_t broken_ = 0;
 };
 

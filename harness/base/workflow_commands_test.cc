@@ -9,7 +9,7 @@
 namespace proctor {
 namespace {
 
-// What a runner could obey at most: any name, white space of any kind in front.
+// Returns whether any runner could execute the line: any name, after white space of any kind.
 bool may_be_command(std::string line) {
   if (line.find("##[") != line.npos || line.find("##vso[") != line.npos) return true;
   const auto at = line.find_first_not_of(" \t\v\f\x1c\xc2\xa0");
@@ -62,7 +62,7 @@ TEST(WorkflowCommandGuard, BreaksCommandsSplitAcrossWrites) {
   EXPECT_EQ(out, "##\\[error]\n:\\:error::x\nno newline:\\:error::after another's line");
 }
 
-// An oracle over all short texts of the bytes that matter, and over random long ones in random pieces.
+// The oracle checks all short texts of the relevant bytes, and random long texts in random pieces.
 TEST(WorkflowCommandGuard, OutputContainsNoCommand) {
   const std::string bytes = ":#[ \nx";
   std::size_t commands = 0;

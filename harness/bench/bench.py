@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Speed and memory of the runner and of the simulated devices against their targets. Ratios come from interleaved rounds of one run, so that a
-loaded machine slows both sides; the minimum of each side is compared.
+"""Compares speed and memory of the runner and of the simulated devices with their targets. Ratios come from
+interleaved rounds of one run, so that a loaded machine slows both sides. The minimum of each side is compared.
 
 usage: bench.py BIN_DIR [--rounds N]
 """
@@ -40,7 +40,7 @@ def peak_rss(argv):
                     peak = max(peak, int(line.split()[1]))
         except OSError:
             pass
-        time.sleep(0.05)  # a high-water mark: seldom is enough, and often would cost the runner time
+        time.sleep(0.05)  # memory is a high-water mark, so few samples suffice; many would slow the runner
     return time.monotonic() - start, process.returncode, peak
 
 
@@ -68,11 +68,11 @@ def compare_runners(bin_dir, work, rounds, table):
     filters = work / "filters"
     filters.write_text("\n".join(f"--gtest_filter={name}" for name in NAMES))
     best = {"proctor": 1e9, "xargs": 1e9, "ctest": 1e9}
-    # Run directories stay until the end: ext4 searches around inodes that were freed in the last seconds, and would
-    # charge one round's deletion to the next.
+    # Run directories are kept until the end. ext4 searches around recently freed inodes, so deleting one round's files
+    # would slow the next round.
     rss = 0
     for index in range(rounds):
-        os.sync()  # nor may one round's pages be written back during the next
+        os.sync()  # keeps write-back of one round's pages out of the next round
         out = work / f"run{index}"
         seconds, code, peak = peak_rss([bin_dir / "proctor", "run", "--jobs", "2", "--out", out, "--", binary])
         summary = json.loads((out / "report.json").read_text())["summary"]
@@ -105,7 +105,7 @@ def until_last_case(argv, out, env):
 
 def batches(bin_dir, work, rounds, table):
     suites, cases = 200, 20_000
-    # Without a debugger, which takes longer than the cases that crash.
+    # An empty PATH hides the debugger, which takes longer than the crashing cases.
     env = {**os.environ, "EMPTY_SUITES": str(suites), "PATH": "/nowhere"}
     crashing, last_one = {**env, "EMPTY_CRASHES": "1"}, {**env, "EMPTY_CRASHES": "last"}
     bad = {"crashes": suites, "file crashes": suites, "file last": 1}
@@ -134,11 +134,11 @@ def batches(bin_dir, work, rounds, table):
         table.row(f"20,000 empty cases, {name} / (1.3 x plain + 1 s)", best[name] / (1.3 * best["plain"] + 1), 1, "x",
                   f"{best[name]:.2f} s; plain {best['plain']:.2f} s")
         table.row("reports of it, each case", best[name + " reports"] / cases * 1e6, 50, "us", "")
-    # Each crash starts a process for itself alone, and one for the cases after it.
+    # Each crash starts two processes: one for the crashed case alone and one for the cases after it.
     limit = 3 * best["plain"] + 2 * suites * best["one"]
     table.row("1 % of them crash / (3 x plain + its processes)", best["crashes"] / limit, 1, "x",
               f"{best['crashes']:.2f} s; a process {best['one'] * 1000:.0f} ms")
-    # Without the listener, the cases before each crash run once more.
+    # A run that has no listener repeats the cases before each crash.
     table.row("the same without the listener / with it", best["file crashes"] / best["crashes"], 2, "x",
               f"{best['file crashes']:.2f} s")
     table.row("only the last one crashes / none does", best["file last"] / best["file"], 2.5, "x", f"{best['file last']:.2f} s")
@@ -176,8 +176,8 @@ def flood(bin_dir, work, table):
 
 
 def reports(bin_dir, work, table):
-    """Of 100,000 cases, against the time to read their journal."""
-    limits = {1: (1.5, 400), 100: (2, 600)}  # percent of bad cases: times the load, MiB
+    """Measures the reports of 100,000 cases, relative to the time to read their journal."""
+    limits = {1: (1.5, 400), 100: (2, 600)}  # percent of bad cases: limits as a multiple of the load time and in MiB
     for percent, (ratio, mib) in limits.items():
         directory = work / f"reports{percent}"
         directory.mkdir()

@@ -1,5 +1,5 @@
-// What the start of a program costs: by posix_spawn alone, as a child of ours, and as a helper whose output is
-// kept. `./dev bench` compares them.
+// Benchmarks the start of a program in three ways: plain posix_spawn, ChildProcess, and run_outside_program(), which
+// keeps the output. `./dev bench` compares them.
 #include <benchmark/benchmark.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -37,7 +37,7 @@ void run_helper(benchmark::State& state) {
   }
 }
 
-// In a process that holds much memory, a copy of its page tables would show.
+// If a start copied page tables, it would be slower in a process that holds much memory.
 void run_helper_with_memory(benchmark::State& state) {
   const std::vector<char> memory(std::size_t{512} << 20, 'x');
   run_helper(state);

@@ -1,4 +1,4 @@
-// What a case pays for its devices' leases when nobody else wants them. `./dev bench` runs it.
+// Benchmarks acquiring and releasing an uncontended device lease. `./dev bench` runs it.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 

@@ -1,6 +1,7 @@
-// What it costs to read the journal of a large run and to write its reports: `reports_bench CASES PERCENT_BAD DIRECTORY`
-// makes a journal like that of a real run and prints, as JSON, for each step its seconds (the minimum of three) and the
-// peak of its process's memory; `gate` reads the run as a gate does, with all its reports beside the journal. Each step is a process of its own, so that one's memory is not another's.
+// Benchmarks reading the journal of a large run and writing its reports: `reports_bench CASES PERCENT_BAD DIRECTORY`.
+// It writes a journal like that of a real run. For each step it prints the seconds (the minimum of three) and the
+// process's peak memory as JSON. `gate` reads the run as a gate does, with all its reports in the run directory. Each
+// step runs in its own process, so that memory is measured per step.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -136,7 +137,7 @@ bool write_journal(const fs::path& path, int cases, int percent_bad) {
   return journal.put();
 }
 
-// As a runner does it, behind the first `bytes`.
+// Truncates the journal to `bytes` and appends the record of rendered files, as a runner does.
 bool end_journal(const fs::path& path, std::uintmax_t bytes, const RenderedFiles& rendered) {
   fs::resize_file(path, bytes);
   const auto text = read_file(path.string());

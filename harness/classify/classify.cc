@@ -20,21 +20,21 @@
 namespace proctor {
 namespace {
 
-// Matches all patterns of some rules against many lines, in time linear in the text: a line is tried only
-// against patterns whose anchor it contains, and anchors are found by their first bytes.
+// Matches all patterns of some rules against many lines, in time linear in the text. A line is compared only with
+// patterns whose anchor it contains. Anchors are found by a hash of their first bytes.
 class LineMatcher {
  public:
-  // Takes the rules that look at one of `where`. `rules` must outlive this object.
+  // Uses the rules of the sources in `where`. `rules` must outlive this object.
   LineMatcher(const RuleSet& rules, std::initializer_list<Where> where);
 
-  // The rules that match, in their order. Valid until the next call.
+  // Returns the matching rules in their order. The reference is valid until the next call.
   const std::vector<const Rule*>& match(std::string_view line);
 
  private:
   struct Entry {
     const Rule* rule;
     const Pattern* pattern;
-    std::uint64_t tried = 0;  // the line at which it was last tried
+    std::uint64_t tried = 0;  // number of the line with which it was last compared
   };
   void add(const Rule& rule, const Pattern& pattern);
   void try_at(std::string_view rest, std::string_view line, std::uint32_t key);
@@ -54,7 +54,7 @@ std::uint32_t key_at(const char* bytes) {
   return key;
 }
 
-// Knuth's multiplicative hash, the upper 16 bits.
+// Knuth's multiplicative hash, upper 16 bits.
 std::size_t slot_of(std::uint32_t key) { return (key * 2654435761U) >> 16; }
 
 LineMatcher::LineMatcher(const RuleSet& rules, std::initializer_list<Where> where) {
@@ -65,7 +65,7 @@ LineMatcher::LineMatcher(const RuleSet& rules, std::initializer_list<Where> wher
 }
 
 void LineMatcher::add(const Rule& rule, const Pattern& pattern) {
-  const std::uint32_t key = key_at(pattern.anchor().data());  // parse_rules refuses shorter anchors
+  const std::uint32_t key = key_at(pattern.anchor().data());  // parse_rules() refuses shorter anchors
   by_key_[key].push_back(entries_.size());
   may_begin_.set(slot_of(key));
   entries_.push_back({.rule = &rule, .pattern = &pattern});
@@ -78,7 +78,7 @@ const std::vector<const Rule*>& LineMatcher::match(std::string_view line) {
     const std::uint32_t key = key_at(line.data() + at);
     if (may_begin_.test(slot_of(key))) try_at(line.substr(at), line, key);
   }
-  std::sort(found_.begin(), found_.end());  // they lie in one vector, in their order
+  std::sort(found_.begin(), found_.end());  // pointers into one vector, so their order is that of the rules
   found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
   return found_;
 }
@@ -97,7 +97,7 @@ void LineMatcher::try_at(std::string_view rest, std::string_view line, std::uint
 constexpr std::size_t kMaxLineBytes = 300;
 constexpr const char* kForeignRule = "kernel:foreign_process";
 
-// Names of tests, and what a test wanted to see, may hold any error's name.
+// Returns whether the line only contains a name of a test or an expected value, which can contain any error's name.
 bool is_about_a_name(std::string_view line) {
   constexpr std::array<std::string_view, 10> kStarts = {
       "[ RUN ",       "[       OK ]", "[  FAILED  ]", "[  SKIPPED ]", "[ DISABLED ]",
@@ -111,8 +111,8 @@ bool is_about_a_name(std::string_view line) {
   return file != line.npos && line.find(" - ", file) == line.npos;
 }
 
-// How long the words at the beginning of `text` are that say what was wanted: of "expected cudaErrorNoDevice, got
-// cudaSuccess" those before the comma. 0: it does not begin with any.
+// Returns the length of the expected value at the beginning of `text`, or 0. In "expected cudaErrorNoDevice, got
+// cudaSuccess" it is the text before the comma.
 std::size_t expectation_at(std::string_view text) {
   constexpr std::array<std::string_view, 4> kBegins = {"expected ", "Expected ", "expected: ", "instead of "};
   constexpr std::array<std::string_view, 6> kEnds = {", ", "; ", ": ", ")", " but ", " got "};
@@ -128,19 +128,19 @@ std::size_t expectation_at(std::string_view text) {
 std::string without_expectations(std::string_view line) {
   std::string left;
   while (true) {
-    const std::size_t begin =
-        std::min(line.find_first_of("eEi"), line.size());  // with which an expectation begins
+    const std::size_t begin = std::min(line.find_first_of("eEi"),
+                                       line.size());  // first letters of the words that begin an expectation
     left += line.substr(0, begin);
     line.remove_prefix(begin);
     if (line.empty()) return left;
     const bool in_word = !left.empty() && std::isalnum(static_cast<unsigned char>(left.back())) != 0;
-    const std::size_t length = in_word ? 0 : expectation_at(line);  // "unexpected" is none
+    const std::size_t length = in_word ? 0 : expectation_at(line);  // "unexpected" is not an expectation
     if (length == 0) left += line.front();
     line.remove_prefix(std::max<std::size_t>(length, 1));
   }
 }
 
-// Bytes of "13.22 GiB ...", or nothing.
+// Parses "13.22 GiB ..." into bytes.
 std::optional<double> bytes_in(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -159,8 +159,8 @@ std::optional<double> bytes_after(std::string_view line, std::string_view word) 
   return at == line.npos ? std::nullopt : bytes_in(line.substr(at + word.size()));
 }
 
-// PyTorch: "Tried to allocate 192.00 MiB. GPU 0 has a total capacity of 15.89 GiB of
-// which 13.22 GiB is free."
+// Reads PyTorch's message: "Tried to allocate 192.00 MiB. GPU 0 has a total capacity of 15.89 GiB of which 13.22 GiB is
+// free."
 bool more_was_free_than_asked(std::string_view line) {
   const auto requested = bytes_after(line, "Tried to allocate ");
   const auto free = bytes_after(line, "of which ");
@@ -200,7 +200,7 @@ class Judgement {
   Diagnosis judge();
 
  private:
-  // The first line of each rule that has one, in the order of the rules.
+  // Keeps the first line of each rule. The map is ordered as the rules are.
   void add(const Rule& rule, std::string_view line) { found_.try_emplace(&rule, shortened(line)); }
   void match_end();
   void match_kernel_log();
@@ -247,7 +247,7 @@ void Judgement::match_kernel_log() {
   }
 }
 
-// The rules that what was expected would match.
+// Returns the rules that match an expected value of the checks.
 std::set<const Rule*> Judgement::wanted(LineMatcher& matcher) const {
   std::set<const Rule*> rules;
   for (const std::string& text : symptoms_.expected) {
@@ -357,7 +357,7 @@ std::size_t hex_digits(std::string_view text) {
   return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_hex) - text.begin());
 }
 
-// The text of ":BB:DD" at the beginning, or 0 characters.
+// Returns whether the text begins with ":BB:DD".
 bool has_bus_and_device(std::string_view text) {
   return text.size() >= 6 && text[0] == ':' && hex_digits(text.substr(1)) == 2 && text[3] == ':' &&
          hex_digits(text.substr(4)) == 2;

@@ -1,5 +1,5 @@
-//
-// Every line of the corpus is judged as it says, and every rule has a line.
+// Tests the classifier on the corpus (testdata/corpus.txt). Each line must have its expected diagnosis, and each rule
+// must have a line.
 
 #include "harness/classify/classify.h"
 
@@ -110,7 +110,7 @@ TEST(Classify, LostDeviceReplacesOnlyCodeFailures) {
   EXPECT_EQ(corrected(rules(), said, kFail), kFail) << "what a case says is believed for the words only";
 }
 
-// A card that was hidden and shows up is not a machine without cards.
+// A visible card that should be hidden is not a sign of a machine without cards.
 TEST(Classify, ExpectedErrorIsNoSymptom) {
   Symptoms symptoms{.verdict = kFail,
                     .got = {"1 device"},
@@ -201,7 +201,7 @@ std::vector<Entry> read_corpus() {
   return entries;
 }
 
-// "crash(signal:9)"
+// Parses "crash(signal:9)".
 Verdict verdict_in(const std::string& text) {
   const auto open = text.find('(');
   const auto outcome = parse_outcome(text.substr(0, open));
@@ -242,13 +242,13 @@ TEST(Corpus, ClassifiesEveryLineAsAnnotated) {
 TEST(Corpus, HasALineForEveryRule) {
   std::set<std::string> hit;
   for (const Entry& entry : read_corpus()) hit.insert(entry.rule);
-  // These two need more than one line: classify_test.cc has them.
+  // These two rules need more than one line; tests above cover them.
   hit.insert("signal:oom_host");
   hit.insert("kernel:foreign_process");
   for (const Rule& rule : rules()) EXPECT_EQ(hit.count(rule.id), 1U) << rule.id;
 }
 
-// Where one line has everything, the order is that of the rules.
+// If one attempt has all lines, their order is that of the rules.
 TEST(Corpus, ReportsMatchesInRuleOrder) {
   Symptoms all{.verdict = {Outcome::kFail, ""}, .pci = {"0000:03:00.0"}};
   for (const Entry& entry : read_corpus()) {

@@ -11,27 +11,27 @@
 namespace proctor {
 namespace {
 
-// What suites/collectives records when it has loaded its library: "gloo 0.5.0".
+// The property in which suites/collectives records its loaded library: "gloo 0.5.0".
 constexpr std::string_view kLibraryProperty = "library";
 
 enum class Tests {
   kAny,
-  kChecks,       // of conformance: ours
-  kCollectives,  // those of them that look at a library above the driver
-  kOthers,       // anybody else's
+  kChecks,       // of the conformance suites
+  kCollectives,  // checks that test a library above the driver
+  kOthers,       // suites of the user
 };
 
 enum class Who { kNobody, kDevice, kDriver, kLibrary, kTest };
 
 struct Row {
   FailureOwner problem;
-  std::array<std::string_view, 4> classes;  // none: any
+  std::array<std::string_view, 4> classes;  // empty: any class
   Tests tests;
   Who who;
   std::string_view words;
 };
 
-// The first row that fits says who it is; a problem without a row is nobody's.
+// The table of culprits. The first matching row applies; without a row there is no culprit.
 constexpr std::array kRows = {
     Row{FailureOwner::kMachine,
         {"device_lost", "ecc", "link", "device_suspect"},
@@ -39,7 +39,7 @@ constexpr std::array kRows = {
         Who::kDevice,
         "the device"},
     Row{FailureOwner::kMachine, {"driver_error"}, Tests::kAny, Who::kDriver, "the driver"},
-    // What the harness could not read, or the list of known failures did not know.
+    // The harness could not read a result, or the list of known failures is out of date.
     Row{FailureOwner::kCode,
         {"no_result", "result_mismatch", "protocol", "xpass"},
         Tests::kChecks,
@@ -72,7 +72,7 @@ bool are(Tests tests, const CulpritFacts& facts) {
     case Tests::kCollectives:
       return ours && facts.suite == "collectives";
     case Tests::kOthers:
-      return !ours && !facts.run.exec;  // what `exec` starts need not be a test
+      return !ours && !facts.run.exec;  // `exec` can start any program, not only a test
   }
   return false;
 }
@@ -85,7 +85,7 @@ std::vector<const PlannedDevice*> leased(const CulpritFacts& facts) {
   return devices;
 }
 
-// The only one, or the one that the line names.
+// Returns the only leased device, or the one that the diagnosis line names.
 std::optional<Culprit> device_at_fault(const Diagnosis& diagnosis, const CulpritFacts& facts) {
   auto devices = leased(facts);
   if (devices.size() > 1)
@@ -109,7 +109,7 @@ std::optional<Culprit> driver_under(const CulpritFacts& facts) {
   if (facts.backend == "cuda") name = "CUDA driver";
   if (name.empty()) return std::nullopt;
   if (is_simulated(facts)) {
-    // There is only one simulation of CUDA, and Intel's driver has one of itself.
+    // CUDA has one simulation. For xpu, Intel's driver also has its own simulation.
     const bool intel =
         facts.backend == "xpu" && facts.run.sim && facts.run.sim->driver == child::kIntelDriver;
     name = fmt::format("simulated {} ({})", name, intel ? child::kIntelDriver : child::kSimgpuDriver);

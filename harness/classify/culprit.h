@@ -1,6 +1,6 @@
-// Who made a bad end: for a conformance check that failed the stack under test, and not the check
-// (docs/reference/diagnosis.md). It says no other problem than the diagnosis does, and nothing where nobody knows. A
-// pure function of the diagnosis and of what the run says of itself. Example:
+// Names the component at fault for a failed attempt. If a conformance check fails, it is the stack under test and not
+// the check (docs/reference/diagnosis.md). The result is consistent with Diagnosis::problem, and absent if the
+// component is unknown. It is a pure function of the diagnosis and of the recorded facts of the run. Example:
 //
 //   const Diagnosis diagnosis{.rule = "outcome:fail", .error_class = "test_failure", .problem = FailureOwner::kCode};
 //   const RunPlanned planned{};
@@ -19,19 +19,19 @@
 
 namespace proctor {
 
-// A bad attempt.
+// The facts of a failed attempt.
 struct CulpritFacts {
-  const RunPlanned& run;  // its driver stack, its devices, what it tests
+  const RunPlanned& run;  // driver stack, devices and subject of the run
   std::string_view suite;
   std::string_view kind;
   std::string_view backend;
-  std::vector<std::string> devices;                               // leased ids
-  std::vector<std::pair<std::string, std::string>> properties{};  // what the case recorded of itself
+  std::vector<std::string> devices;                               // ids of leased devices
+  std::vector<std::pair<std::string, std::string>> properties{};  // recorded by the case
 };
 
 std::optional<Culprit> culprit_of(const Diagnosis& diagnosis, const CulpritFacts& facts);
 
-// Who it is where a rule of this class is the diagnosis, in words, for `proctor explain`; "" where it is nobody.
+// Returns the culprits for diagnoses of this class in words, for `proctor explain`; "" if there are none.
 std::string culprits_of_class(FailureOwner problem, std::string_view error_class);
 
 }  // namespace proctor

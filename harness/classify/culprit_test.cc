@@ -20,7 +20,7 @@ class CulpritTest : public testing::Test {
     run_.subject.commit.value = "0123abcd";
   }
 
-  // Of a check of ours on `backend` where a rule of this class is the diagnosis.
+  // Returns the culprit of a conformance check on `backend` whose diagnosis has this class.
   std::optional<Culprit> of_check(FailureOwner problem, const std::string& error_class,
                                   const std::string& backend = "xpu") const {
     return culprit_of({.error_class = error_class, .problem = problem},
@@ -105,7 +105,7 @@ TEST_F(CulpritTest, DescribesCulpritsOfErrorClass) {
   EXPECT_EQ(culprits_of_class(FailureOwner::kSetup, "no_device"), "");
 }
 
-// A class that no rule has is a slip in the table.
+// A class without any rule is a mistake in the table of culprits.
 TEST_F(CulpritTest, EveryTableClassHasRule) {
   const auto has = [](FailureOwner problem, const char* error_class) {
     return std::ranges::any_of(rules(), [&](const Rule& rule) {

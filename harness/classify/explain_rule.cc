@@ -22,7 +22,7 @@ std::string becomes_text(const Rule& rule) {
                       : "";
 }
 
-// "" for a rule that is not of one Xid.
+// Returns the meaning of the rule's Xid; "" if the rule is not for a single Xid.
 std::string meaning_text(const std::string& id) {
   const auto number = xid_number(id);
   if (!number) return "";
@@ -31,7 +31,7 @@ std::string meaning_text(const std::string& id) {
                  : fmt::format("Xid {} is not in NVIDIA's table ({})", *number, kXidSource);
 }
 
-// `id` is the one that the user gave: an Xid without a rule of its own has that of `xid:other`.
+// `id` is the id that the user gave. An Xid without its own rule uses `xid:other`.
 std::string to_text(const Rule& rule, const std::string& id) {
   std::string text = id + "\n";
   const auto line = [&text](const char* name, std::string_view value) {
@@ -66,7 +66,7 @@ nlohmann::json to_json(const Rule& rule, const std::string& id) {
           {"source", rule.source}};
 }
 
-// A class has several rules, each with its own id.
+// A class has several rules, so each is shown with its own id.
 std::string xid_or_rule(const std::string& id, const Rule& rule) {
   return rule.id == kOtherXid && xid_number(id) ? id : rule.id;
 }
@@ -93,7 +93,7 @@ Result<std::optional<std::string>> explain_rule(const std::string& id, bool json
   }
   if (const auto number = xid_number(id); found.empty() && number && xid_meaning(*number))
     found.push_back(find_rule(rules(), kOtherXid));
-  // A case has a slash or a dot; a rule never has.
+  // The id of a case contains a slash or a dot; the id of a rule does not.
   if (found.empty() && group && id.find_first_of("/.") == id.npos) return unknown_rule(id);
   if (found.empty()) return std::optional<std::string>();
   if (json) {

@@ -13,13 +13,13 @@ namespace {
 constexpr std::array kAllWhere = {Where::kSignal, Where::kKernelLog, Where::kCode, Where::kOutput,
                                   Where::kOutcome};
 
-constexpr std::size_t kMinAnchor = 4;  // LineMatcher finds patterns by so many bytes
+constexpr std::size_t kMinAnchor = 4;  // LineMatcher hashes this many bytes of an anchor
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Collects the first mistake of one rule.
+// Reads one rule and records its first mistake.
 class RuleReader {
  public:
   explicit RuleReader(const toml::table& table) : table_(table) {}
@@ -158,7 +158,7 @@ Result<RuleSet> parse_rules(std::string_view text) {
 }
 
 const RuleSet& rules() {
-  // What is embedded is read by a unit test: a mistake cannot reach a program that runs.
+  // A unit test parses the embedded text, so it is valid in a released program.
   static const RuleSet embedded = [] {
     auto parsed = parse_rules(embedded_rules());
     return parsed ? *std::move(parsed) : RuleSet();

@@ -1,4 +1,4 @@
-// The rules of the classifier: one embedded TOML file (rules.toml), in the order of judgement.
+// The rules of the classifier, from one embedded TOML file (rules.toml), in order of priority.
 #pragma once
 
 #include <optional>
@@ -12,20 +12,20 @@
 
 namespace proctor {
 
-// What a rule looks for in one line: literal pieces in a fixed order, with `*` for anything in between.
+// A pattern for one line: literal pieces in a fixed order, with `*` for any text between them.
 //
 //   `^` first, `$` last   the line begins, or ends, here (blanks around the line do not count)
 //
-// A piece that begins or ends the pattern with a letter, a digit or `_` does so at a word's edge:
-// `cudaErrorAssert` is not in `cudaErrorAssertNot`. Matching is linear in the line, whatever the line is:
-// pieces are found from left to right and never looked for again.
+// If the pattern begins or ends with a letter, a digit or `_`, it matches only at a word boundary: `cudaErrorAssert`
+// does not match `cudaErrorAssertNot`. Pieces are found from left to right without backtracking, so the time is linear
+// in the length of the line.
 class Pattern {
  public:
   explicit Pattern(std::string_view text);
 
   bool matches(std::string_view line) const;
 
-  // The longest piece: a line without it does not match.
+  // Returns the longest piece. A line without it does not match.
   std::string_view anchor() const;
 
  private:
@@ -34,20 +34,21 @@ class Pattern {
   bool at_end_ = false;
 };
 
+// The source that a rule searches.
 enum class Where {
-  kSignal,     // how the process ended: `crash(signal:9)`, `fail(exit:137)`
+  kSignal,     // end of the process: `crash(signal:9)`, `fail(exit:137)`
   kKernelLog,  // lines of the attempt's time window that name one of its devices
-  kCode,       // what the case said, for the names and numbers of error codes
-  kOutput,     // what the case said, for prose
-  kOutcome,    // the outcome, when nothing else says why
+  kCode,       // failures and output of the case, for names and numbers of error codes
+  kOutput,     // failures and output of the case, for prose
+  kOutcome,    // the outcome, if no other source has a match
 };
 std::string_view to_string(Where where);
 
 struct Rule {
   std::string id;  // "xid:79"
   Where where = Where::kOutput;
-  std::vector<Pattern> patterns;  // one of them
-  // A rule of kSignal counts only if one of these is in the kernel log of the window, too.
+  std::vector<Pattern> patterns;  // one of them must match
+  // A rule of kSignal also requires that one of these matches the kernel log of the window.
   std::vector<Pattern> kernel;
   std::string vendor;       // "nvidia", "intel" or "any"
   std::string error_class;  // "device_lost", "oom_device", ...
@@ -55,19 +56,19 @@ struct Rule {
   FailureOwner problem = FailureOwner::kCode;
   std::string next;                // one sentence for an engineer
   std::string source;              // public URL or document
-  bool any_device = false;         // kKernelLog: also when the line names no device
-  bool fits = false;               // only if the line says that more memory was free than was requested
-  std::optional<Verdict> becomes;  // what a bad attempt's outcome becomes
+  bool any_device = false;         // kKernelLog: lines that name no device count too
+  bool fits = false;               // the line must show that more memory was free than requested
+  std::optional<Verdict> becomes;  // replaces the outcome of a failed attempt
 };
 
 using RuleSet = std::vector<Rule>;
 
 std::string_view embedded_rules();
 Result<RuleSet> parse_rules(std::string_view text);
-// The embedded ones, read once.
+// Returns the embedded rules, parsed at the first call.
 const RuleSet& rules();
 
-// The rule with this id, or null.
+// Returns the rule with this id, or null.
 const Rule* find_rule(const RuleSet& rules, std::string_view id);
 
 }  // namespace proctor

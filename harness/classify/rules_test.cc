@@ -66,7 +66,7 @@ TEST(Rules, NextIsOneSentence) {
   }
 }
 
-// k8s-device-plugin's list of what an application causes; every other Xid is the machine's.
+// The Xids that an application causes, from the list of k8s-device-plugin. All other Xids are machine problems.
 TEST(Rules, OnlySixXidsAreCodeProblems) {
   std::set<std::string> tests;
   for (const Rule& rule : rules()) {
@@ -75,7 +75,7 @@ TEST(Rules, OnlySixXidsAreCodeProblems) {
   EXPECT_EQ(tests, (std::set<std::string>{"xid:13", "xid:31", "xid:43", "xid:45", "xid:68", "xid:109"}));
 }
 
-// The table of classes in docs/reference/diagnosis.md: a row for each cause, with the classes of its rules, sorted.
+// Compares with the table of classes in docs/reference/diagnosis.md: one row per cause with its sorted classes.
 TEST(Rules, EveryClassIsDocumented) {
   const std::string page = read_file_or_empty(PROCTOR_SOURCE_DIR "/docs/reference/diagnosis.md");
   std::map<FailureOwner, std::set<std::string>> classes;

@@ -12,7 +12,7 @@ struct Xid {
   std::string_view meaning;
 };
 
-// In ascending order.
+// Sorted by number, for the binary search.
 constexpr std::array kXids{
     Xid{8, "GPU stopped processing"},
     Xid{11, "invalid or corrupted push buffer stream"},

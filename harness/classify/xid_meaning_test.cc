@@ -24,7 +24,7 @@ TEST(XidMeaning, ARuleOfAnXidHasANumber) {
     EXPECT_FALSE(xid_number(id)) << id;
 }
 
-// NVIDIA's driver has the numbers 173 and 175, and the catalogue lacks them.
+// NVIDIA's driver uses the numbers 173 and 175, but the published catalogue lacks them.
 TEST(XidMeaning, TheTableHasEachOtherXidThatHasARule) {
   for (const Rule& rule : rules()) {
     const auto number = xid_number(rule.id);

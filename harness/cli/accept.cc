@@ -1,5 +1,6 @@
-// `proctor accept`: whether each device of the machine is good. It is a run of the built-in suites on every device, whose
-// cases follow from the level (reports/accept/accept_report.h); its verdict is on the devices, and not on the cases.
+// Implements `proctor accept`, which tests whether each device of the machine is good. It runs the built-in suites on
+// every device. The level selects the cases (reports/accept/accept_report.h). The verdict is about the devices, not the
+// cases.
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@
 namespace proctor::cli {
 namespace {
 
-// The console output of `proctor accept`: failures while the run lasts, and at the end the verdict on each device.
+// The console of `proctor accept`: failures during the run, and the verdict on each device at the end.
 class AcceptDisplay : public ConsoleDisplay {
  public:
   void start(const RunStart& run) override;
@@ -70,7 +71,7 @@ void AcceptDisplay::print_headline(const AcceptReport& report) {
   out().write(colours ? fmt::format("\033[{}m{}\033[0m\n", code, shown(line)) : shown(line) + "\n");
 }
 
-// The verdict is the end: what follows the table of devices are the reasons.
+// Prints the table of devices, then the reasons for its verdicts.
 void AcceptDisplay::finish(const RunFinish& finish) {
   const AcceptReport& report = *finish.acceptance;
   for (const Error& problem : finish.problems) fail(problem);

@@ -18,14 +18,15 @@ void put_typed(const Option& option, const std::string& text, TypedRequest& type
         Error::refused(fmt::format("{}: {}", option.long_name(), read.error().what), read.error().hint);
 }
 
-// CLI11 reports it at once. Its own validators have other words in each of its versions.
+// Returns a validator, whose error CLI11 reports at once. The text of CLI11's own validators differs between its
+// versions.
 CLI::Validator check_of(const Option& option, const std::vector<std::string>& choices) {
   const auto check = [&option](const std::string& text) -> std::string {
     RunRequest tried;
     const auto read = put(option, text, tried);
     return read ? std::string() : read.error().what;
   };
-  // Completion reads the choices.
+  // completion reads the choices
   return {check, choices.empty() ? "" : fmt::format("{{{}}}", fmt::join(choices, ","))};
 }
 
@@ -35,10 +36,10 @@ CLI::Option* add_text(CLI::App& command, const Option& option, TypedRequest& typ
       option.help);
 }
 
-// A flag that can have a value: "--fail-on-skip=REASON".
+// Adds a flag that can have a value: "--fail-on-skip=REASON".
 CLI::Option* add_flag_with_value(CLI::App& command, const Option& option, const std::string& if_flag,
                                  TypedRequest& typed) {
-  const auto place = std::make_shared<std::string>();  // CLI11 needs one
+  const auto place = std::make_shared<std::string>();  // CLI11 requires a variable
   CLI::Option* added = command.add_flag(fmt::format("{}{{{}}}", option.name, if_flag), *place, option.help);
   added->each([&option, &typed, place](const std::string& text) { put_typed(option, text, typed); });
   return added;

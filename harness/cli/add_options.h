@@ -1,4 +1,5 @@
-// The rows of the table of options (harness/request/option.h) as options of CLI11.
+// Adds the rows of the table of options (harness/request/option.h) to a CLI11 command. All commands that start or plan
+// runs use it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,16 +13,17 @@
 
 namespace proctor::cli {
 
-// The request of a command line. A bad value is refused later, with the other mistakes and in the same words.
+// The request of a command line. An invalid value is reported after parsing, together with other mistakes and with the
+// same text.
 struct TypedRequest {
   RunRequest request{};
-  std::optional<Error> mistake{};  // the first one
+  std::optional<Error> mistake{};  // the first mistake
 };
 
-// Adds the options that the command has, each below its heading. `typed` outlives the parser.
+// Adds the options of the command, each below its heading. `typed` must outlive the parser.
 void add_options(CLI::App& command, Command which, TypedRequest& typed);
 
-// Returns the options of a command that plans cases and starts none. Refuses the first value that could not be read.
+// Returns the options of a command that plans cases but starts none. Returns the first invalid value as an error.
 Result<PlanOptions> plan_options(TypedRequest& typed, const AfterDashes& after_dashes);
 
 }  // namespace proctor::cli

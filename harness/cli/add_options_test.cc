@@ -1,4 +1,4 @@
-// The rows of the table as options of CLI11.
+// Tests the rows of the table as options of CLI11.
 #include "harness/cli/add_options.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ class AddOptions : public testing::Test {
     CLI::App app;
     TypedRequest typed;
     add_options(app, which, typed);
-    std::ranges::reverse(words);  // as CLI11 takes them
+    std::ranges::reverse(words);  // CLI11 takes the words in reverse order
     app.parse(std::move(words));
     return typed;
   }

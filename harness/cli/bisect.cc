@@ -31,7 +31,7 @@ class Bisection {
 
   int tries() const { return tries_; }
   RerunCommand command(const Cases& before) const;
-  // Whether the case was bad behind these.
+  // Returns whether the case fails after these cases.
   Result<bool> is_bad_after(const Cases& before);
 
  private:

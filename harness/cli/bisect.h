@@ -1,5 +1,5 @@
-// `proctor rerun --bisect CASE` finds the cases before it in its process that change the outcome of a case. Each try is a
-// `proctor run` of one process, and its journal shows the outcome.
+// Implements `proctor rerun --bisect CASE`. It finds the earlier cases of the same process that change the outcome of a
+// case. Each try is a `proctor run` with one process, and its journal contains the outcome.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace proctor::cli {
 
-// Prints these cases. Returns the exit code: 0 if there are some, 1 if there are none, or if the case is flaky.
+// Prints the cases. Returns the exit code: 0 if there are any; 1 if there are none, or if the case is flaky.
 int bisect(const ResolvedRun& run, const std::string& id);
 
 }  // namespace proctor::cli

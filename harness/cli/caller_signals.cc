@@ -9,11 +9,12 @@
 namespace proctor::cli {
 namespace {
 
-// A handler gets nothing but the number of its signal.
+// Global state, because a signal handler receives only the number of its signal.
 std::atomic<const RunControl*> the_control = nullptr;
 std::atomic<pid_t> the_parent = 0;
 
-// The kernel sends it when a thread of the parent ends (PR_SET_PDEATHSIG). It has no other use here.
+// The signal that the kernel sends when a thread of the parent ends (PR_SET_PDEATHSIG). Proctor does not use it
+// otherwise.
 int parent_signal() { return SIGRTMIN + 7; }
 
 void on_stop(int signal) {
@@ -38,7 +39,7 @@ void on_dump(int /*signal*/) {
   if (control != nullptr && control->state() == RunControl::State::kRunning) control->dump();
 }
 
-// The parent may have other threads, and other processes may send the signal.
+// Checks the parent, because the parent may have other threads, and other processes may send the signal.
 void on_parent(int /*signal*/) {
   const RunControl* control = the_control;
   const pid_t parent = the_parent;
@@ -77,7 +78,7 @@ CallerSignals::~CallerSignals() {
   the_control = nullptr;
 }
 
-// SA_NODEFER: stop_here() is to take effect inside of the handler.
+// SA_NODEFER: SIGTSTP must be deliverable inside the handler, for stop_here().
 void CallerSignals::install(int signal, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
@@ -88,14 +89,15 @@ void CallerSignals::install(int signal, void (*handler)(int)) {
 
 bool CallerSignals::watch_parent() {
   const pid_t parent = ::getppid();
-  if (parent <= 1) return true;  // init does not die; a container's PID 1 takes us with it
+  if (parent <= 1)
+    return true;  // init does not end, and the end of a container's PID 1 ends this process too
   the_parent = parent;
   install(parent_signal(), on_parent);
   if (::prctl(PR_SET_PDEATHSIG, parent_signal()) != 0) {
     the_parent = 0;
     return false;
   }
-  on_parent(parent_signal());  // it may have died before the prctl
+  on_parent(parent_signal());  // the parent may have ended before the prctl
   return true;
 }
 
@@ -137,14 +139,14 @@ bool stop_signal_waits() {
 }
 
 void die_by_signal(int signal) {
-  ::prctl(PR_SET_DUMPABLE, 0);  // a core of this process would look like the command's
+  ::prctl(PR_SET_DUMPABLE, 0);  // a core dump of this process would look like the command's
   ::signal(signal, SIG_DFL);
   sigset_t only;
   sigemptyset(&only);
   sigaddset(&only, signal);
   ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
   ::raise(signal);
-  ::_exit(128 + signal);  // not reached unless the signal cannot kill this process (PID 1 of a namespace)
+  ::_exit(128 + signal);  // reached only if the signal cannot end this process (PID 1 of a namespace)
 }
 
 }  // namespace proctor::cli

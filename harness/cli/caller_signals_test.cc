@@ -79,7 +79,7 @@ TEST(StopSignals, DetectsPendingBlockedSignal) {
   }
 }
 
-// Death tests fork: this is what a signal does before the run begins.
+// Death tests fork, so this tests the effect of a signal before the run begins.
 TEST(CallerSignalsDeathTest, SignalBeforeRunKillsProcess) {
   const auto raise_early = [] {
     const auto control = *RunControl::open(stop_here);

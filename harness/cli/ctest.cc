@@ -1,8 +1,8 @@
-// `proctor ctest`: what the CMake functions of docs/reference/frameworks/ctest.md ask for.
+// Implements `proctor ctest`, which the CMake functions of docs/reference/frameworks/ctest.md call.
 //
-//   cases    the cases of a suite, as calls of CMake's that make tests of them
-//   open     a directory for all tests of this call of CTest: the run that `run --join` joins
-//   report   its reports
+//   cases    prints the cases of a suite as CMake calls that create tests
+//   open     creates a directory for all tests of one call of CTest: the run that `run --join` joins
+//   report   writes the reports of that run
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ namespace fs = std::filesystem;
 
 // ---- cases ----
 
-// CMake's bracket argument, in which nothing is special.
+// Returns a CMake bracket argument, in which no character is special.
 std::string bracket(const std::string& text) {
   std::string equals = "=";
   while (text.find("]" + equals + "]") != text.npos || text.ends_with("]" + equals)) equals += "=";
@@ -53,10 +53,10 @@ std::string bracket(const std::string& text) {
 Result<std::string> calls_for(const Plan& plan) {
   for (const Suite& suite : plan.suites) {
     if (!suite.kind->traits().one_case) continue;
-    // A program of a framework that says it has no test has none, as for CMake's own functions. One that says nothing
-    // may have ended before it came to its tests.
+    // If a program of a framework lists no tests, it has none, as in CMake's own functions. A program without a list
+    // may have ended before its tests.
     if (suite.kind_reason.find(kListsNoTests) != std::string::npos) return std::string();
-    std::puts("# one command");  // for CMake, which then does not make a test that runs it
+    std::puts("# one command");  // CMake then creates no test for the listing
     return Error::refused(
         fmt::format("Suite `{}` is one command ({}) and has no cases to list", suite.name, suite.kind_reason),
         "Use proctor_add_suite() to make one test of it, or set KIND to its framework.");
@@ -74,7 +74,7 @@ int cases(TypedRequest typed) {
   if (!plan) return fail(plan.error());
   const auto machine = Machine::open(typed.request.machine, new_run_id());
   if (!machine) return fail(machine.error());
-  plan->selection.may_be_empty = true;  // as for CMake's own functions
+  plan->selection.may_be_empty = true;  // as in CMake's own functions
   plan->listings = sibling_listings(plan->config.config_file);
   plan->keep_listings = !plan->listings.empty();
   const auto outcome = discover_plan(*plan, **machine);
@@ -83,7 +83,7 @@ int cases(TypedRequest typed) {
     std::fprintf(stderr, "proctor: warning: %s\n", shown(warning.text).c_str());
   auto text = calls_for(outcome->plan);
   if (!text) return fail(text.error());
-  // Without a device a program may not be able to say what its cases are: it is asked again when there may be one.
+  // Without a device, a program may be unable to list its cases. CMake lists it again when a device may be present.
   const bool asked_in_vain = std::ranges::any_of(
       outcome->warnings, [](const Warning& warning) { return warning.code == WarningCode::kNotListed; });
   if (asked_in_vain) *text += "set(proctor_list_again TRUE)\n";
@@ -97,10 +97,10 @@ int cases(TypedRequest typed) {
 int open_run(const std::string& root) {
   const auto run = open_joined_run(root, parent_of_this_process());
   if (!run) return fail(run.error());
-  // Red until its reports are made: CTest does not come to that when it is told to stop.
+  // The report is a failure until the real reports are written, because a stopped CTest does not reach that step.
   auto written = replace_file((*run / "junit.xml").string(), junit_without_run("The run has not finished."));
   if (!written) return fail(written.error());
-  // Probed here once, and not by each test. What does not work here is the error of each test.
+  // Containment is probed once here, not by each test. If it fails, each test reports the error.
   const auto machine =
       Machine::open({.known_containment = known_containment_of(*run)}, run->filename().string());
   if (machine) static_cast<void>((*machine)->containment());
@@ -108,7 +108,7 @@ int open_run(const std::string& root) {
   return kExitGreen;
 }
 
-// The words of the process that started this one.
+// Returns the command line of a process.
 std::vector<std::string> command_line_of(int pid) {
   std::vector<std::string> words;
   const std::string text = read_file_or_empty(fmt::format("/proc/{}/cmdline", pid));
@@ -122,10 +122,10 @@ std::vector<std::string> command_line_of(int pid) {
 
 struct Opened {
   fs::path run;
-  std::vector<std::string> command_line;  // of who opened it
+  std::vector<std::string> command_line;  // command line of the process that opened the run
 };
 
-// The run that is open below `directory`, or that run itself.
+// Returns the run that is open below `directory`, or `directory` itself if it is a run.
 Result<Opened> run_in(const std::string& directory) {
   std::error_code error;
   if (!parts_of(directory).empty()) return Opened{fs::canonical(directory, error), {"ctest"}};
@@ -165,12 +165,12 @@ JoinRequest parts_of_run(const fs::path& run, std::vector<std::string> command_l
   return request;
 }
 
-// There is no journal to make reports of; who reads junit.xml finds it red, and why.
+// Without any journal, writes a junit.xml that is a failure with the reason.
 int report_nothing(const fs::path& run, const std::vector<Warning>& warnings) {
   std::string why = "No test of this call has results.";
   for (const Warning& warning : warnings) why += "\n" + warning.text;
   std::printf("%s\n", shown(why).c_str());
-  if (warnings.empty()) return kExitGreen;  // none was started
+  if (warnings.empty()) return kExitGreen;  // no test was started
   auto written = replace_file((run / "junit.xml").string(), junit_without_run(why));
   return written ? kExitGreen : fail(written.error());
 }
@@ -193,7 +193,7 @@ int report(const std::string& directory) {
   if (auto ours = check_reports_place(run.string()); !ours) return fail(ours.error());
   const JoinRequest request = parts_of_run(run, opened->command_line);
   if (request.parts.empty()) return report_nothing(run, request.warnings);
-  // Made again when CTest repeats its tests: each time it takes the old one's place as a whole.
+  // CTest can repeat its tests, so the journal is written again and replaced as a whole.
   const fs::path draft = run / ".journal.jsonl";
   std::error_code error;
   fs::remove(draft, error);

@@ -42,7 +42,7 @@ Result<DeviceReport> report_devices(const DeviceQuery& query) {
   if (const auto only = parse_backend(query.backend)) backends = {*only};
   for (const Backend backend : backends) {
     ProbeOptions probe;
-    // The whole machine, in the order in which a run counts: an id and a place mean the same device to all commands.
+    // Probes the whole machine in the order of a run, so that ids and positions mean the same device in all commands.
     probe.env = to_list(unmasked(backend, (*machine)->caller()));
     probe.timeout = query.probe_timeout;
     report.inventories[backend] = report.simulation

@@ -1,4 +1,4 @@
-// What `devices` and `doctor` both tell about devices.
+// Lists devices for `devices` and `doctor`.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,11 +17,11 @@
 
 namespace proctor::cli {
 
-// The question: which vendors' devices, and how long a driver may take. A person waits for these commands, so
-// a driver that needs longer is reported as too slow.
+// Selects the vendors' devices, and limits the time of a driver. A user waits for these commands, so a driver that
+// needs longer is reported as too slow.
 struct DeviceQuery {
   MachineOptions machine;
-  std::string backend;  // --backend; "" = all that there may be
+  std::string backend;  // --backend; "": all likely backends
   Milliseconds probe_timeout{3'000};
 };
 
@@ -29,16 +29,16 @@ void add_device_query_options(CLI::App& command, DeviceQuery& query);
 
 struct DeviceReport {
   std::optional<Simulation> simulation;
-  std::map<Backend, Inventory> inventories;  // one for each backend that was probed
+  std::map<Backend, Inventory> inventories;  // one per probed backend
 
   std::vector<Device> devices() const;
 };
 
-// Probes in children under the best containment. The error is for bad options, or if there is no containment
-// at all.
+// Probes devices in children under the strongest available containment. Invalid options and missing containment are
+// errors.
 Result<DeviceReport> report_devices(const DeviceQuery& query);
 
-// All of a report in lines; print_simulation() and print_stack() are its first and its last ones.
+// Prints a report. print_simulation() prints its first lines, print_stack() its last ones.
 void print_devices(const DeviceReport& report, std::ostream& out);
 void print_simulation(const Simulation& simulation, std::ostream& out);
 void print_stack(const DeviceReport& report, std::ostream& out);

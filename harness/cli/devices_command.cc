@@ -1,4 +1,5 @@
-// proctor devices: what this machine has, found by contained probes, and which of it gets no cases.
+// Implements `proctor devices`: lists the devices of this machine, found by contained probes, and which of them get no
+// cases.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -30,7 +31,7 @@
 namespace proctor::cli {
 namespace {
 
-// Returns the directory in which runs of the same machine keep their leases and the list of drained devices.
+// Returns the directory in which runs on the same machine keep leases and the list of drained devices.
 Result<std::string> state_dir_of(const MachineOptions& machine) {
   if (!machine.state_dir.empty()) return machine.state_dir;
   if (machine.sim.empty()) return LeaseDirectory::default_path();
@@ -39,13 +40,13 @@ Result<std::string> state_dir_of(const MachineOptions& machine) {
   return simulation->state.empty() ? LeaseDirectory::default_path() : simulation->state + "/leases";
 }
 
-// Who has which device, by its id; empty where the directory of leases is not there or cannot be used.
+// Holders by device id. Empty if the directory of leases does not exist or is not usable.
 using Held = std::map<std::string, LeaseConflict>;
 
 Held held_devices(const std::string& state_dir, const std::vector<Device>& devices) {
   Held held;
   std::error_code error;
-  if (!std::filesystem::is_directory(state_dir, error)) return held;  // it would be made
+  if (!std::filesystem::is_directory(state_dir, error)) return held;  // open() would create it
   const auto leases = LeaseDirectory::open(state_dir);
   if (!leases) return held;
   for (const Device& device : devices) {
@@ -75,8 +76,8 @@ nlohmann::json to_json(const Device& device) {
   return entry;
 }
 
-// "problem", "detail" and "missing_symbols" at the top are from when there was one backend: they are those of
-// the first one that was asked.
+// The top-level members "problem", "detail" and "missing_symbols" date from a single backend. They describe the first
+// backend that was probed.
 nlohmann::json to_json(const DeviceReport& report, const std::vector<DrainedDevice>& drained,
                        const Held& held) {
   nlohmann::json devices = nlohmann::json::array();
@@ -136,7 +137,7 @@ std::string model_and_size(const Device& device) {
   return device.tiles > 1 ? fmt::format("{}, {} tiles", device.name, device.tiles) : device.name;
 }
 
-// The table, and below it who has each device that is held, and why each that is drained is so.
+// Prints the table. Below it, prints the holder of each held device and the reason of each drained one.
 void print_list(const DeviceReport& report, const std::vector<DrainedDevice>& drained, const Held& held) {
   constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
   std::vector<TextRow> rows;
@@ -157,7 +158,8 @@ void print_list(const DeviceReport& report, const std::vector<DrainedDevice>& dr
   print_stack(report, std::cout);
 }
 
-// A file for `proctor accept --expect` that expects what is here. What a management library does not tell is not in it.
+// Writes a file for `proctor accept --expect` that describes the present devices. Values that the management library
+// does not report are left out.
 int write_expect_file(const ListOptions& options) {
   if (auto usable = check_output_file("--expect-file", options.expect_file); !usable)
     return fail(usable.error());
@@ -209,8 +211,8 @@ struct DrainOptions {
   std::string reason;
 };
 
-// A name that nobody has would drain nothing. Where no device can be listed, any name is taken: the driver of
-// the very device may be dead.
+// Returns an error for an unknown device, because draining it would have no effect. If no device can be listed, any
+// name is valid, because the device's driver may be dead.
 Result<void> check_name(const DrainOptions& options) {
   const auto report = report_devices(options.query);
   if (!report) return report.error();
@@ -271,13 +273,13 @@ Error cannot_probe(const std::string& device, const std::string& why, const std:
   return {ErrorKind::kSystem, fmt::format("probe {}: {}", device, why), hint, 0};
 }
 
-// "cuda:GPU-...", "xpu-sim:0"
+// Examples: "cuda:GPU-...", "xpu-sim:0".
 Backend backend_of(const std::string& device) {
   return parse_backend(device.substr(0, device.find_first_of(":-"))).value_or(Backend::kXpu);
 }
 
-// How the device is; its lease is held by the caller. It is examined as a case would see it, the faults of a
-// simulated one included.
+// Tests the health of the device. The caller holds its lease. The device is tested under the conditions of a case,
+// including the faults of a simulated device.
 Result<HealthAnswer> examine(const UndrainOptions& options, int lease) {
   const auto machine = Machine::open(options.machine, fmt::format("undrain-{}", getpid()));
   if (!machine) return machine.error();
@@ -306,7 +308,7 @@ Result<HealthAnswer> examine(const UndrainOptions& options, int lease) {
   return examine_now(**containment, **std::move(request));
 }
 
-// The lease of the device; an error says who has it.
+// Acquires the lease of the device. An error names the holder.
 Result<Lease> take(const UndrainOptions& options, const std::string& state_dir) {
   const auto leases = LeaseDirectory::open(state_dir);
   if (!leases) return leases.error();
@@ -384,7 +386,7 @@ void add_devices_command(CLI::App& app, Action& action) {
           "Write a description of the devices of this machine to this file, for `proctor accept --expect`")
       ->type_name("FILE");
   command->callback([&action, command, options] {
-    if (!command->get_subcommands().empty()) return;  // drain and undrain have their own
+    if (!command->get_subcommands().empty()) return;  // drain and undrain have their own actions
     action = [options] { return run_devices(*options); };
   });
   add_drain_command(*command, action);

@@ -1,5 +1,5 @@
-// proctor doctor: what this machine can do, what it cannot, and one line for each that would repair it. From
-// the files of another machine (--root), only the driver stack is judged.
+// Implements `proctor doctor`: prints what this machine can and cannot do, and one line for each repair. With the files
+// of another machine (--root), it checks only the driver stack.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -32,9 +32,9 @@ struct VendorLibrary {
   const char* name;
   const char* meaning;
 };
-// All that doctor does stays below 5 s, also when the drivers of both vendors hang.
+// The limits keep doctor below 5 s, even if the drivers of both vendors hang.
 constexpr Milliseconds kProbeTimeout{1'800};
-constexpr Milliseconds kOtherTimeout{500};  // of another proctor, to say its version
+constexpr Milliseconds kOtherTimeout{500};  // for the version of another installed proctor
 
 struct DoctorRequest {
   DeviceQuery query;
@@ -57,7 +57,8 @@ Result<std::vector<KnownBad>> rules_of(const DoctorRequest& request) {
   auto more = parse_known_bad(*text, request.rules);
   if (!more) return more.error();
   for (auto& rule : *more) {
-    std::erase_if(rules, [&](const KnownBad& known) { return known.id == rule.id; });  // the user's stands
+    // a user's rule replaces the embedded one
+    std::erase_if(rules, [&](const KnownBad& known) { return known.id == rule.id; });
     rules.push_back(std::move(rule));
   }
   return rules;
@@ -112,7 +113,7 @@ std::set<std::string> other_installations() {
   return others;
 }
 
-// Scripts and other shells may take a proctor of PATH that is not this one.
+// Prints other installations, because scripts and other shells may use another proctor from PATH.
 void print_installation(std::ostream& out) {
   out << fmt::format("installation\n  proctor {:<14} {}\n", PROCTOR_VERSION, Installation().description());
   for (const auto& other : other_installations()) {
@@ -121,7 +122,7 @@ void print_installation(std::ostream& out) {
   }
 }
 
-// Where a child would find each vendor's library; the runner itself loads none.
+// Prints the place of each vendor's library for a child. The runner itself loads no library.
 void print_libraries(std::ostream& out) {
   const char* path = std::getenv("LD_LIBRARY_PATH");
   const auto directories = system_library_directories(path == nullptr ? "" : path);
@@ -132,7 +133,7 @@ void print_libraries(std::ostream& out) {
   }
 }
 
-// Whom a run shares its devices with, and who has which now.
+// Prints the directory of leases, which concurrent runs share, and the holders of devices.
 void print_leases(std::ostream& out) {
   out << "leases\n";
   const auto leases = LeaseDirectory::open(LeaseDirectory::default_path());
@@ -149,7 +150,7 @@ void print_leases(std::ostream& out) {
   }
 }
 
-// What looks at a case before a limit ends it, and whether it may.
+// Prints which tools can inspect a case before its limit ends it, and whether the kernel permits that.
 void print_evidence_tools(std::ostream& out) {
   const char* path = std::getenv("PATH");
   const std::string search = (path == nullptr ? "" : path) + (":" + Installation().tool_directories());
@@ -166,7 +167,7 @@ void print_evidence_tools(std::ostream& out) {
                      allows_tracing(permission) ? "yes" : "no; " + how_to_allow_tracing(permission));
 }
 
-// Where a diagnosis finds what the drivers said about a device.
+// Prints whether the kernel log, in which a diagnosis finds the drivers' messages about a device, can be read.
 void print_kernel_log(std::ostream& out) {
   const KernelLog log = KernelLog::from_environment();
   out << "kernel log\n  " << (log.problem().empty() ? "can be read" : log.problem()) << '\n';

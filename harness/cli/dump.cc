@@ -1,5 +1,5 @@
-// `proctor dump RUN_DIR`: what the cases of a living run are doing now. The evidence is the same as before a
-// limit ends a case. The run is not disturbed.
+// Implements `proctor dump RUN_DIR`: shows what the cases of a live run are doing. It collects the evidence that is
+// also collected before a limit ends a case. The run is not disturbed.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -29,11 +29,11 @@
 namespace proctor::cli {
 namespace {
 
-// A process tree of the run: the guard above it, and the case that answers for it now.
+// A process tree of the run: its guard, and the case that it currently runs.
 struct Tree {
   int guard = 0;
-  std::string log;      // of its attempt, in the run directory
-  std::string case_id;  // "": one process for several cases, and none of them has begun
+  std::string log;      // log of the attempt, relative to the run directory
+  std::string case_id;  // "": a process for several cases that has begun none
   std::vector<std::string> devices;
   std::string file;  // relative to the run directory
   Gathered found;
@@ -44,9 +44,9 @@ std::string proc_text(int pid, const char* file) {
   return text ? *std::move(text) : "";
 }
 
-// Of the guard, not of the case: a stuck process may never answer for its own environment (proc(5)), and the
-// guard was started with the same one. Where an ordinary user may not read it (a guard is not dumpable), the leader is
-// asked all the same.
+// Returns the process whose environment identifies the tree. It is the guard and not the case, because reading the
+// environment of a stuck process may block (proc(5)). The guard was started with the same environment. If an ordinary
+// user cannot read the guard's environment (a guard is not dumpable), the leader is used.
 int who_answers(int guard) {
   if (read_file(fmt::format("/proc/{}/environ", guard))) return guard;
   const auto children = guard::descendants(guard);
@@ -76,7 +76,7 @@ std::vector<const ResolvedCase*> running_cases(const ResolvedRun& run) {
   return running;
 }
 
-// Named as the log of the attempt is; a process for several cases that has begun none has no log yet.
+// The name follows the log of the attempt. A process for several cases that has begun none has no log yet.
 std::string dump_file(const Tree& tree) {
   std::string stem = tree.log.starts_with("logs/") ? tree.log.substr(5) : "process.log";
   stem.resize(stem.rfind('.'));
@@ -89,7 +89,8 @@ void describe(Tree& tree, const ResolvedCase& test) {
   tree.devices = test.attempts.back().start.devices;
 }
 
-// The runner's children that are guards of cases; its own helpers do not know the run directory.
+// Finds the runner's children that are guards of cases. The runner's helpers do not have the run directory in their
+// environment.
 std::vector<Tree> find_trees(const RunRecord& record, const ResolvedRun& run) {
   std::vector<const ResolvedCase*> running = running_cases(run);
   std::vector<Tree> trees;
@@ -107,7 +108,7 @@ std::vector<Tree> find_trees(const RunRecord& record, const ResolvedRun& run) {
     }
     trees.push_back(std::move(tree));
   }
-  // A process for several cases names none: it has the one that no other process claims.
+  // A process for several cases has no case id. It runs the only case that no other process runs.
   const auto shared = [](const Tree& tree) { return tree.case_id.empty(); };
   if (running.size() == 1 && std::count_if(trees.begin(), trees.end(), shared) == 1)
     describe(*std::find_if(trees.begin(), trees.end(), shared), *running.front());
@@ -115,7 +116,7 @@ std::vector<Tree> find_trees(const RunRecord& record, const ResolvedRun& run) {
   return trees;
 }
 
-// All at once: together they take as long as the slowest.
+// Inspects all trees at once, so that the time is that of the slowest.
 void inspect_trees(std::vector<Tree>& trees, const std::string& run_dir, Containment& tools) {
   boost::asio::io_context io;
   std::vector<std::shared_ptr<ContainedProcess>> gathering;
@@ -138,7 +139,7 @@ void print(const Tree& tree, const std::string& run_dir) {
   std::printf("  all of it: %s/%s\n", shown(run_dir).c_str(), tree.file.c_str());
 }
 
-// The run's record, if its runner lives and can be seen.
+// Returns the run's record if its runner is alive and visible here.
 Result<RunRecord> living_run(const std::string& run_dir) {
   const auto record = read_run_record(run_dir);
   if (!record) return record.error();

@@ -19,14 +19,14 @@ namespace {
 
 constexpr Milliseconds kForTheEnd{500};
 
-// What is being done, for the handler of the limit's signal.
+// The current step, for the handler of the limit's signal.
 std::atomic<const char*>& under_way() {
   static constinit std::atomic<const char*> what{"reading the record"};
   return what;
 }
 
-// A driver may hang whoever looks at its devices: then this process ends, and its helpers with it. Nothing
-// here but what a signal handler may do.
+// A driver can hang a process that queries its devices. The handler then ends this process and its helpers. Only
+// async-signal-safe functions are used.
 void end_at_limit(int) {
   char text[200] = {};
   std::size_t size = 0;
@@ -42,12 +42,12 @@ void end_at_limit(int) {
 
 }  // namespace
 
-// The signal comes a little before the limit, so that the end is within it.
+// The signal is set shortly before the limit, so that the end is within it.
 Limit::Limit(Milliseconds limit) : end_(Clock::now() + limit - std::min(limit / 10, kForTheEnd)) {
   struct sigaction action {};
   action.sa_handler = end_at_limit;
   ::sigaction(SIGALRM, &action, nullptr);
-  sigset_t alarm;  // whoever started this may have blocked it
+  sigset_t alarm;  // the caller may have blocked it
   sigemptyset(&alarm);
   sigaddset(&alarm, SIGALRM);
   ::sigprocmask(SIG_UNBLOCK, &alarm, nullptr);
@@ -85,7 +85,7 @@ Error still_alive_elsewhere(const std::string& run_dir, const RunRecord& record)
                         "Use --stop where the run was started, or as root outside of all containers.");
 }
 
-// It may be alive, and write its own reports.
+// The runner may be alive and write its own reports.
 Error not_proven(const std::string& run_dir, const RunRecord& record, const RunnerStatus& status) {
   const std::string host = record.host.empty() ? "a machine that its record does not name" : record.host;
   return {ErrorKind::kSystem,
@@ -95,10 +95,10 @@ Error not_proven(const std::string& run_dir, const RunRecord& record, const Runn
 }
 
 struct Ending {
-  const std::string& run_dir;  // as the user calls it
+  const std::string& run_dir;  // as typed
   const RunRecord& record;
   bool stop;
-  bool confirmed;  // else whoever wrote the record may mean another process
+  bool confirmed;  // false: the record may name a process that is not the runner
 };
 
 Result<bool> end_runner(const Ending& run, const Limit& limit, std::vector<std::string>& said) {

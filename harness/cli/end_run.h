@@ -1,4 +1,4 @@
-// How `proctor finish` ends a run and everything that it left, within a limit.
+// Ends a run with all its processes for `proctor finish`, within a time limit.
 #pragma once
 
 #include <string>
@@ -11,25 +11,26 @@
 
 namespace proctor::cli {
 
-// Ends this process, with kExitMachine, a little before the limit is over: a driver may hang whoever looks at its
-// devices. One at a time.
+// Ends this process with kExitMachine shortly before the limit, because a driver can hang the process that queries its
+// devices. Only one object may exist at a time.
 class Limit {
  public:
   explicit Limit(Milliseconds limit);
   Milliseconds left() const;
-  // From now on, `what` (a literal, as in "while WHAT").
+  // Sets the current step for the message "while WHAT". `what` must be a literal.
   void doing(const char* what) const;
 
  private:
   Clock::time_point end_;
 };
 
-// One line each.
+// Prints one line per sentence.
 void print_sentences(const std::vector<std::string>& sentences);
 
-// Ends the runner and everything of the run, and says what was done. False: something may be left. An error, and nothing
-// was touched: the runner may be alive, which nothing here proves; or it is alive, and /proc does not show it here, or its
-// parent is alive too and `stop` is not set. `run_dir`: as the user calls it.
+// Ends the runner and all processes of the run, and prints what was done. Returns false if a process may be left. On an
+// error, nothing was changed. It is an error if the runner may be alive, which cannot be checked here. It is also an
+// error if the runner is alive, and either /proc does not show it, or its parent is alive and `stop` is false.
+// `run_dir` is the path as typed.
 Result<bool> end_run(const std::string& run_dir, const RunRecord& record, bool stop, const Limit& limit);
 
 }  // namespace proctor::cli

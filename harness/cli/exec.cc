@@ -1,5 +1,5 @@
-// `proctor exec`: one command, started as it was typed, under containment, mask, limits and reports. It is a
-// run with a plan of one case; the command's output, its exit code and its signal are passed on.
+// Implements `proctor exec`: runs one command as typed, with containment, mask, limits and reports. It is a run with a
+// plan of one case. The command's output, exit code and signal are passed on.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -25,8 +25,9 @@ namespace {
 
 constexpr Milliseconds kExecDrainLimit{30'000};
 
-// What `proctor exec` says itself: on stderr, and only what the command cannot say. A command that ends by
-// itself with 0 leaves no line of ours; any other end leaves its answers and the place of the reports.
+// The display of `proctor exec`. It prints to stderr, and only what the command cannot print itself. If the command
+// ends by itself with 0, nothing is printed. After any other end it prints the owner, the next step and the path of the
+// reports.
 class ExecDisplay : public RunDisplay {
  public:
   ExecDisplay();
@@ -44,7 +45,7 @@ class ExecDisplay : public RunDisplay {
   ConsoleOutput output_;
   std::string run_dir_{};
   bool spoke_ = false;
-  std::optional<CommandPause> pause_{};  // while the command writes to this terminal
+  std::optional<CommandPause> pause_{};  // exists while the command writes to this terminal
 };
 
 ExecDisplay::ExecDisplay() : output_(STDERR_FILENO) {}
@@ -62,7 +63,7 @@ void ExecDisplay::say(const std::string& line) {
 }
 
 void ExecDisplay::name_leaked_processes(const AttemptEnded& end) {
-  if (end.termination.signal_sent != 0) return;  // then everything was ended, not left behind
+  if (end.termination.signal_sent != 0) return;  // Proctor ended all processes, so none was left behind
   for (const LeakedProcess& leaked : end.termination.leaked_processes) {
     say("left behind and killed: process " + std::to_string(leaked.pid) + " (" + clean_text(leaked.command) +
         ")");
@@ -85,7 +86,7 @@ bool could_not_start(const Verdict& verdict) {
   return verdict.reason == Reason::kSpawn && !is_machine_outcome(verdict);
 }
 
-// What stands behind `--`.
+// Returns the words after `--`.
 std::vector<std::string> command_of(const ResolvedRun& run) {
   const auto& words = run.plan.command_line;
   const auto dashes = std::ranges::find(words, "--");
@@ -111,13 +112,14 @@ Obstacle why_not_started(const Verdict& verdict, const ResolvedRun& run) {
   return {"does not exist, or is not in PATH", hint_for_shell_line(command_of(run))};
 }
 
-// Of a crash: where it was, or why nobody knows.
+// Returns whether there is evidence about a crash: its location, or why that is unknown.
 bool left_evidence(const ResolvedCase& test) {
   const Attempt* attempt = test.telling;
   return attempt != nullptr && attempt->end && !attempt->end->evidence.lines.empty();
 }
 
-// Which devices the command had, if nobody wrote it: "1 (the caller's CUDA_VISIBLE_DEVICES=0; --gpus 0: none)".
+// Returns the default devices of the command: "1 (the caller's CUDA_VISIBLE_DEVICES=0; --gpus 0: none)"; "" if the user
+// set them.
 std::string default_devices_of(const ResolvedRun& run) {
   const auto& suites = run.plan.suites;
   if (suites.empty() || suites.front().devices == 0 || suites.front().devices_reason.empty()) return {};
@@ -152,7 +154,7 @@ void ExecDisplay::say_end(const ResolvedCase& test, const RunFinish& finish) {
   say(readable(test.verdict) + (as_reported ? ": it was ready, and ended as requested" : "") + " · exit " +
       std::to_string(finish.exit_code) + reports);
   if (const std::string devices = default_devices_of(run); !devices.empty()) say("devices:       " + devices);
-  if (own_end && !left_evidence(test)) {  // its own words say the rest
+  if (own_end && !left_evidence(test)) {  // the command's own output has the details
     const Diagnosis* diagnosis = test.diagnosis;
     const std::string cause = cause_text(diagnosis);
     if (cause.empty()) return;
@@ -164,8 +166,8 @@ void ExecDisplay::say_end(const ResolvedCase& test, const RunFinish& finish) {
   for (std::string line; std::getline(answers, line);) say(line);
 }
 
-// The descriptors that the caller opened for the command: `<(...)` of a shell, the jobserver of make. Proctor's own
-// descriptors close on exec.
+// Returns the descriptors that the caller opened for the command: `<(...)` of a shell, the jobserver of make. Proctor's
+// own descriptors close on exec.
 std::vector<int> descriptors_of_caller() {
   std::vector<int> found;
   std::error_code unreadable;

@@ -1,5 +1,5 @@
-// `proctor explain CASE`: what a case of ours checks, where its rule comes from, and what must make it fail.
-// Also `proctor explain xid:79`: what a rule of the diagnosis means.
+// Implements `proctor explain CASE`: prints what a case of the built-in suites checks, the source of its rule, and the
+// faults that must make it fail. `proctor explain xid:79` prints the meaning of a rule of the diagnosis.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -35,8 +35,8 @@ struct ExplainOptions {
 
 std::string suite_of(const std::string& id) { return id.substr(0, std::min(id.find('.'), id.find('/'))); }
 
-// The case with this id or, of a parametrized check named without its parameter, the first one; also without the suite,
-// as long as one suite alone has it: then once for each backend of that suite.
+// Finds a case by its id. For a parametrized check without its parameter, it returns the first case. The suite may be
+// left out if only one suite has the case; the result then has one case for each backend of that suite.
 Result<std::vector<const Case*>> find_cases(const Plan& plan, const std::string& wanted) {
   std::vector<std::string> known;
   std::vector<const Case*> found;
@@ -59,8 +59,8 @@ Result<std::vector<const Case*>> find_cases(const Plan& plan, const std::string&
   return found;
 }
 
-// A configuration in this directory would otherwise put its suites in the place of ours. What stands before a slash may
-// also be the name of a check with a parameter: AllReduce.EveryReductionIsExact/i8.
+// Returns the built-in suites to search, because a configuration in this directory would replace them by its own. The
+// part before a slash may also be the name of a check with a parameter: AllReduce.EveryReductionIsExact/i8.
 std::vector<std::string> suites_for(const std::string& id) {
   const auto slash = id.find('/');
   const auto dot = id.rfind('.', slash);
@@ -77,7 +77,7 @@ std::string_view meaning_of(const std::string& fault) {
   return info == nullptr ? std::string_view("unknown") : info->meaning;
 }
 
-// What an id of ours says stands in a page of ours, and its sources are in our table; in other suites it is theirs to say.
+// Returns whether the case is from a built-in suite. Only these have rules on Proctor's pages and sources in its table.
 bool is_ours(const Case& test) {
   const auto built_in = Installation().builtin_suites();
   return std::ranges::find(built_in, suite_of(test.id), &BuiltinSuite::name) != built_in.end();
@@ -124,7 +124,7 @@ std::string sizes_text(const Case& test) {
   return text.empty() ? text : text + " " + test.sizes_unit;
 }
 
-// The axes, and the points of size ci.
+// Returns the axes, and the points of size ci.
 std::string points_text(const Case& test, std::uint64_t seed) {
   if (test.axes.empty()) return {};
   std::string text;
@@ -176,7 +176,7 @@ int print(const std::string& text) {
   return written ? kExitGreen : fail(Error::system("write to stdout", errno));
 }
 
-// "Xid 79", as the kernel log has it.
+// Converts "Xid 79", the form in the kernel log.
 std::string id_of(std::string typed) {
   if (!typed.starts_with("Xid")) return typed;
   typed.front() = 'x';

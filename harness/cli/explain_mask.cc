@@ -19,7 +19,7 @@ namespace {
 constexpr Topology kExampleXpu{2, 4};
 constexpr Topology kExampleCuda{4, 1};
 
-// The request with its words understood.
+// The request after parsing its words.
 struct Question {
   bool cuda = false;
   std::string value;
@@ -127,8 +127,8 @@ void print(const Question& question, const MaskExplanation& explanation, const T
   out << "\nevidence: S specification, I source code, T other test suites, X executed, F inferred\n";
 }
 
-// VALUE is one argument whatever it begins with: CLI11 takes "-1" for a value, but "-x" for an unknown
-// option, which is the value when there is no other.
+// VALUE can begin with any character. CLI11 treats "-1" as a value, but "-x" as an unknown option. If there is no other
+// value, the unknown option is used.
 void take_value(const CLI::App& command, MaskRequest& request) {
   std::vector<std::string> unknown;
   for (const std::string& word : command.remaining()) {

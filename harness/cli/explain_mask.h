@@ -1,5 +1,5 @@
-// `proctor explain mask BACKEND VALUE`: judges and explains CUDA_VISIBLE_DEVICES and ZE_AFFINITY_MASK without any
-// device or driver.
+// Implements `proctor explain mask BACKEND VALUE`. It evaluates and explains CUDA_VISIBLE_DEVICES and ZE_AFFINITY_MASK
+// without any device or driver.
 #pragma once
 
 #include <iosfwd>
@@ -11,15 +11,15 @@
 namespace proctor::cli {
 
 struct MaskRequest {
-  std::string backend;  // as given: "cuda" or "xpu"
-  std::string value;    // as given; '' is a value
+  std::string backend;  // as typed: "cuda" or "xpu"
+  std::string value;    // as typed; '' is a value
   std::optional<std::string> hierarchy;
   std::optional<std::string> topology;
 };
 
-// Prints verdict, entries, visible devices, driver and rules to `out`. Returns 0 for an accepted value. Returns 2 if a driver
-// would crash on the value or misread it; `err` then lists the reasons. A wrong request also returns 2, and prints nothing to
-// `out`.
+// Prints verdict, entries, visible devices, driver and rules to `out`. Returns 0 for a valid value. Returns 2 if a
+// driver would crash on the value or misread it; `err` then has the reasons. An invalid request also returns 2 and
+// prints nothing to `out`.
 int explain_mask(const MaskRequest& request, std::ostream& out, std::ostream& err);
 
 void add_explain_mask(CLI::App& explain, Action& action);  // explain mask

@@ -1,4 +1,4 @@
-// The command through a real parse of argv, and its text.
+// Tests the command with a real parse of argv, and its text.
 #include "harness/cli/explain_mask.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ struct Printed {
   std::string err;
 };
 
-// `proctor explain mask ARGS...` as a shell would start it.
+// Runs `proctor explain mask ARGS...` with the arguments of a shell.
 Printed run(std::initializer_list<const char*> args) {
   std::vector<const char*> argv = {"explain", "mask"};
   argv.insert(argv.end(), args);

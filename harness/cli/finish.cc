@@ -1,5 +1,5 @@
-// `proctor finish RUN_DIR`: for a CI step that runs whatever happened before. Ends the runner if it is still
-// there and nobody waits for it, kills what it left, rebuilds the reports, and waits for its devices.
+// Implements `proctor finish RUN_DIR` for a CI step that always runs. It ends the runner if that is alive and nothing
+// waits for it. It kills leftover processes, rebuilds the reports, and waits until the devices' memory is free.
 
 #include <fmt/format.h>
 #include <grp.h>
@@ -42,9 +42,9 @@
 namespace proctor::cli {
 namespace {
 
-// `proctor finish --slurm-job ID`: what the epilog of Slurm runs on each node of a job, as root, when the job is over.
+// Implements `proctor finish --slurm-job ID`, which the epilog of Slurm runs as root on each node when a job is over.
 
-// The epilog knows whose job it was.
+// The variable of the epilog with the job's user.
 constexpr const char* kJobUser = "SLURM_JOB_UID";
 
 std::optional<RecordOwner> parse_owner(std::string_view text) {
@@ -56,7 +56,7 @@ std::optional<RecordOwner> parse_owner(std::string_view text) {
   return gid.ec == std::errc() && gid.ptr == end ? std::optional(owner) : std::nullopt;
 }
 
-// For good: no group and no right of root is left.
+// Drops all groups and all rights of root permanently.
 Result<void> become(const RecordOwner& owner) {
   if (::setgroups(0, nullptr) != 0 || ::setresgid(owner.gid, owner.gid, owner.gid) != 0 ||
       ::setresuid(owner.uid, owner.uid, owner.uid) != 0)
@@ -64,19 +64,20 @@ Result<void> become(const RecordOwner& owner) {
   return {};
 }
 
-// A requeued job may have the directory of the one before.
+// Returns whether the directory still contains this run. A requeued job may reuse the directory of its predecessor.
 bool is_still_of(const RunRecord& record) {
   const auto run = load_run(record.run_dir);
   return run && run->plan.run_id == record.run_id;
 }
 
-// Where its directory is still there, its reports are completed. A record that is believed names what is killed.
+// Ends a recorded run. If its directory still exists, completes its reports. The caller trusts the record, because it
+// names the processes to kill.
 bool finish_recorded(const RunRecord& record, const Limit& limit) {
   print_sentences({fmt::format("run {} in {}", record.run_id, record.run_dir)});
   const auto ended = end_run(record.run_dir, record, /*stop=*/true, limit);
   if (!ended) {
     fail(ended.error());
-    return is_of_another_machine(record);  // else something of it may be left here
+    return is_of_another_machine(record);  // otherwise processes of the run may be left on this machine
   }
   if (is_still_of(record)) {
     limit.doing("rendering the reports");
@@ -96,7 +97,7 @@ int finish_own(const SlurmJob& job, const Limit& limit) {
   return clean ? kExitGreen : kExitMachine;
 }
 
-// It looks for its records itself, and has the time that is left here.
+// Runs this program as another user. The child searches for its own records and has the remaining time.
 int finish_as(const RecordOwner& owner, const SlurmJob& job, const Limit& limit) {
   limit.doing("finishing the runs of another user");
   auto child = ChildProcess::start({.argv = {Installation().program(), "finish", "--slurm-job", job.id,
@@ -112,18 +113,19 @@ bool is_of_job(const RecordOwner& owner) {
   return user == nullptr || std::to_string(owner.uid) == user;
 }
 
-// Ends what is left on this node of all runs of the job, and writes their reports. Root ends its own runs itself, and
-// starts this program as each other user who has any: nothing that a user wrote is believed with root's rights.
-// `as_user`: "UID:GID" of such a user, which this process becomes first; "": it stays who it is.
+// Ends all processes of all runs of the job on this node, and writes their reports. Root ends its own runs directly.
+// For each other user with runs, it starts this program as that user, so that files of users are never trusted with
+// root's rights. `as_user`: "UID:GID" of such a user, to which this process changes first; "": no change.
 //
-// Returns 0, also where there is no such run; 75 if a process is left, so that Slurm drains the node; 2 for an id that
-// cannot be one. What a user's own files make impossible is said and changes no code: no user can drain a node by it.
+// Returns 0, also if there is no such run. Returns 75 if a process is left, so that Slurm drains the node, and 2 for an
+// invalid id. Errors from a user's own files are printed but do not change the exit code, so that no user can drain a
+// node.
 int finish_slurm_job(const std::string& id, const std::string& as_user, const Limit& limit) {
   if (!is_slurm_job_id(id)) {
     return fail(Error::refused("--slurm-job must be a job id (got " + id + ")",
                                "Each task of an array has one of its own: $SLURM_JOB_ID in the epilog."));
   }
-  SlurmJob job{.id = id};  // the epilog's own variables name the rest
+  SlurmJob job{.id = id};  // other fields come from the epilog's variables
   if (const char* node = std::getenv("SLURMD_NODENAME")) job.node = node;
   if (const char* cluster = std::getenv("SLURM_CLUSTER_NAME")) job.cluster = cluster;
   if (!as_user.empty()) {
@@ -148,14 +150,14 @@ struct FinishOptions {
   bool stop = false;
 };
 
-// ---- Whether the memory that its cases had on their devices has come back ----
+// ---- Waiting until the device memory of its cases is free ----
 
 namespace fs = std::filesystem;
 
 constexpr Milliseconds kPollInterval{200};
 
 struct DevicesAfter {
-  bool back = true;  // false as well when nobody could look
+  bool back = true;  // also false if the devices could not be checked
   std::vector<std::string> said{};
 };
 
@@ -176,8 +178,8 @@ std::vector<Backend> backends_of(const ResolvedRun& run) {
   return backends;
 }
 
-// The devices whose memory was known, that nobody else has by now, and that no other run found sick: those may keep
-// their memory for ever, and get no more cases.
+// Returns the devices to wait for, with their memory before the run. Devices that another process holds are left out,
+// and so are devices that another run found unhealthy, because their memory may never become free.
 Bytes to_wait_for(const ResolvedRun& run, const std::string& leases, DevicesAfter& after) {
   Bytes baseline = run.device_baseline;
   const auto directory =
@@ -262,7 +264,7 @@ class Wait {
   DevicesAfter after_;
 };
 
-// The same simulated machine, if the run left one in the directory `state`.
+// Returns the simulated machine of the run, if the run left one in the directory `state`.
 MachineOptions machine_of(const ResolvedRun& run, const std::string& run_dir, const std::string& state) {
   MachineOptions options;
   if (!run.plan.sim) return options;
@@ -305,8 +307,8 @@ Result<DevicesAfter> inspect_devices(const ResolvedRun& run, const std::string& 
   return wait.take();
 }
 
-// Looks until no more memory is in use than before the first case, or for `limit`. A device that another run
-// holds by now is not waited for.
+// Waits until each device has no more memory in use than before the first case, or for `limit`. It does not wait for
+// devices that another run holds.
 DevicesAfter wait_for_devices(const ResolvedRun& run, const std::string& run_dir, Milliseconds limit) {
   DevicesAfter after;
   if (run.plan.devices.empty()) return after;
@@ -339,7 +341,7 @@ int finish_run(const FinishOptions& options, const Limit& limit) {
   }
   limit.doing("rendering the reports");
   if (const int code = render_again(options.run_dir); code != kExitGreen) return code;
-  std::fflush(stdout);  // the rest asks drivers
+  std::fflush(stdout);  // flushed now, because the next step queries drivers and may hang
   if (*record) {
     const auto run = load_run(options.run_dir);
     if (!run) return fail(run.error());
@@ -347,14 +349,14 @@ int finish_run(const FinishOptions& options, const Limit& limit) {
     const DevicesAfter after = wait_for_devices(*run, options.run_dir, limit.left() * 3 / 4);
     print_sentences(after.said);
     clean = clean && after.back;
-    if (clean) remove_run_record(**record);  // while something is left, the next call finds it too
+    if (clean) remove_run_record(**record);  // kept if something is left, so that the next call finds it
   }
   limit.doing("cleaning up other dead runs");
   if (clean) print_sentences(sweep_dead_runs());
   return clean ? kExitGreen : kExitMachine;
 }
 
-// Also where the run left neither a record nor a directory: it was killed before it had one.
+// Also used if the run left neither a record nor a directory because it was killed early.
 int finish(const FinishOptions& options) {
   const auto duration = parse_duration(options.limit);
   if (!duration || *duration <= Milliseconds(0)) {

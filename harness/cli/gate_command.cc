@@ -1,6 +1,6 @@
-// `proctor gate`: whether something may be released, by a policy and by the journals of runs (docs/reference/gate.md).
-// What the policy names is read here: plans, locks of stacks, known failures; the verdict is a function of it
-// (reports/gate/gate.h).
+// Implements `proctor gate`: evaluates a release policy on the journals of runs (docs/reference/gate.md). This file
+// reads the files that the policy names: plans, stack locks and known failures. The verdict is a function of these
+// inputs (reports/gate/gate.h).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ struct GateOptions {
   std::string policy;
   std::string check;
   std::vector<std::string> subject;
-  // What is given and empty is a variable that nobody set, and no default.
+  // A given but empty value comes from an unset variable, so it does not select the default.
   std::optional<std::string> at;
   std::optional<std::string> baseline;
   std::optional<std::string> history;
@@ -56,9 +56,9 @@ struct GateOptions {
   std::vector<GateOutput> outputs() const { return {json, markdown, statement}; }
 };
 
-static_assert(kMostShardsOfAPlan == kMostShards);  // what `run --shard` accepts
+static_assert(kMostShardsOfAPlan == kMostShards);  // the limit of `run --shard`
 
-// A pass needs a verdict: any other error is 2.
+// Prints an error and returns 2. Only a verdict may return another exit code.
 int refuse(Error error) {
   error.what = in_one_line(error.what);
   error.hint = in_one_line(error.hint);
@@ -66,15 +66,15 @@ int refuse(Error error) {
   return kExitUsage;
 }
 
-// What was read, and is no input of the verdict itself.
+// Files that were read and are not inputs of the verdict.
 struct GateFiles {
   KnownFailures known_failures{};
-  std::optional<std::vector<PastEnd>> remembered{};  // of --history
+  std::optional<std::vector<PastEnd>> remembered{};  // from --history
 };
 
-// ---- what the policy names ----
+// ---- Files that the policy names ----
 
-// A path in a policy is relative to it.
+// Resolves a path in a policy, which is relative to the policy's file.
 std::string relative_to_policy(const GatePolicy& policy, const std::string& path) {
   return (fs::path(policy.file).parent_path() / path).string();
 }
@@ -136,7 +136,7 @@ Result<void> read_known_failures(GateFiles& files, GateInputs& inputs) {
   return {};
 }
 
-// What the list is held against: every planned case, and how those ended that an entry names.
+// Returns the data for checking the list: every planned case, and the outcomes of cases that an entry names.
 KnownFailureCheck check_of(const KnownFailures& list, const GateInputs& inputs) {
   const auto at = parse_utc(inputs.at).value_or(std::chrono::sys_seconds());
   KnownFailureCheck check{
@@ -164,8 +164,7 @@ KnownFailureCheck check_of(const KnownFailures& list, const GateInputs& inputs) 
   return check;
 }
 
-// One mechanism says what is wrong with an entry (harness/plan/known_failures_check.h); how many there may be is a rule of
-// the policy.
+// Checks the entries with harness/plan/known_failures_check.h. The number of permitted entries is a rule of the policy.
 void judge_entries(const GateFiles& files, GateInputs& inputs) {
   if (!inputs.known_failures) return;
   KnownFailureCheck check = check_of(files.known_failures, inputs);
@@ -179,7 +178,7 @@ void judge_entries(const GateFiles& files, GateInputs& inputs) {
   }
 }
 
-// As sha256sum writes them: the first word of each line.
+// Reads the format of sha256sum: the first word of each line.
 Result<void> read_signed_digests(GateInputs& inputs) {
   if (inputs.policy.signed_digests.empty()) return {};
   const auto text = read_typed_file(relative_to_policy(inputs.policy, inputs.policy.signed_digests));
@@ -205,8 +204,8 @@ std::map<std::string, std::string> packages_of(const RunPlanned& plan) {
   return packages;
 }
 
-// `stack verify`, as far as a journal can answer: it knows the packages that are layers of the stack, and no others. One of
-// those that it does not know is a difference.
+// Compares like `stack verify`, with the facts that a journal has. A journal has only packages that are layers of the
+// stack, so other packages are not compared. A layer that is missing in the journal is a difference.
 std::vector<std::string> stack_differences(const StackLock& lock, const RunPlanned& plan) {
   const auto packages = packages_of(plan);
   const auto is_of_no_layer = [&](const auto& locked) {
@@ -216,8 +215,9 @@ std::vector<std::string> stack_differences(const StackLock& lock, const RunPlann
   std::erase_if(known.packages, is_of_no_layer);
   std::erase_if(known.files, is_of_no_layer);
   auto differences = compare_with_lock(known, plan.fingerprint, packages).differences;
-  std::erase_if(differences,
-                [](const std::string& text) { return text.starts_with("lock: "); });  // a rule of its own
+  std::erase_if(differences, [](const std::string& text) {
+    return text.starts_with("lock: ");
+  });  // another rule checks the lock
   return differences;
 }
 
@@ -248,7 +248,7 @@ Result<void> read_named_files(GateFiles& files, GateInputs& inputs) {
   return read_signed_digests(inputs);
 }
 
-// ---- the runs ----
+// ---- The runs ----
 
 Result<std::string> evidence_directory(const std::string& report) {
   std::error_code error;
@@ -281,7 +281,7 @@ bool is_judged_now(const std::string& run_id, const GateInputs& inputs) {
                              [&](const GateReport& report) { return report.run.plan.run_id == run_id; });
 }
 
-// Why a run is no past of those that are judged, or "".
+// Returns why a run is not older than the judged runs, or "".
 std::string why_no_past(const std::string& run_id, const std::string& started, const GateInputs& inputs) {
   if (is_judged_now(run_id, inputs)) return fmt::format("run {} is one of the judged runs", run_id);
   const bool older = std::ranges::all_of(inputs.reports, [&](const GateReport& report) {
@@ -290,7 +290,7 @@ std::string why_no_past(const std::string& run_id, const std::string& started, c
   return older ? "" : fmt::format("run {} is of {}, which is newer than the judged runs", run_id, started);
 }
 
-// Which of its cases failed.
+// Reads which cases of the older run failed.
 Result<void> read_baseline(const std::string& place, GateInputs& inputs) {
   const auto older = load_run_results(place);
   if (!older) return older.error();
@@ -321,7 +321,7 @@ std::vector<PastEnd> ends_in(const HistoryAnswer& answer) {
   return ends;
 }
 
-// What has failed since a run that is not judged now failed before.
+// Reads from the history which cases failed already in an older run that is not judged now.
 Result<void> read_history(const std::string& place, GateFiles& files, GateInputs& inputs) {
   auto history = History::open_to_read(place, kHistoryWait);
   if (!history) return history.error();
@@ -343,7 +343,7 @@ Result<void> read_history(const std::string& place, GateFiles& files, GateInputs
   return {};
 }
 
-// ---- the command ----
+// ---- The command ----
 
 Result<GateInputs> read_inputs(const GateOptions& options) {
   GateInputs inputs;
@@ -381,7 +381,7 @@ void print_relaxations(const GatePolicy& policy) {
   }
 }
 
-// All that the verdict was made of.
+// Returns all files that were inputs of the verdict.
 std::vector<std::string> input_files(const GateOptions& options, const GateInputs& inputs) {
   std::vector<std::string> files = {options.policy};
   for (const GateReport& report : inputs.reports) {
@@ -411,7 +411,7 @@ void print_verdict(const GateInputs& inputs, const GateVerdict& verdict) {
   }
 }
 
-// A verdict that cannot be written is no pass.
+// A verdict that cannot be written does not count as a pass.
 int exit_code_when_reported(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   return refuse(Error::system("write the verdict to stdout", errno));
@@ -435,7 +435,7 @@ int gate(const GateOptions& options) {
   return code;
 }
 
-// The policy, and the files that it names.
+// Checks the policy and the files that it names.
 int check_policy(const std::string& file) {
   auto policy = read_policy(file);
   if (!policy) return refuse(policy.error());

@@ -1,4 +1,4 @@
-// `proctor gate` as a process: its exit codes, its output, and the files that it writes.
+// Tests `proctor gate` as a process: exit codes, output, and written files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -56,7 +56,7 @@ class GateCommand : public testing::Test {
     fs::create_directory(place_);
   }
 
-  // A run of one command, and a policy for it.
+  // Creates a run of one command and a policy for it.
   void run_smoke() {
     const Ended run = proctor({"run", "--name", "smoke", "--subject", "commit=c0ffee", "--subject",
                                "dirty=false", "--out", "out", "--", "/bin/true"});
@@ -67,11 +67,12 @@ class GateCommand : public testing::Test {
 
  private:
   TempDir directory_;
-  fs::path place_;  // in it
+  fs::path place_;  // a directory in directory_
   GateScene scene_ = good_scene();
 };
 
-// Locks and baselines are no files of a scene: reports/gate/gate_test.cc tests them without the program.
+// Returns whether the scene consists of files only. reports/gate/gate_test.cc tests locks and baselines without the
+// program.
 bool is_all_in_files(const GateScene& scene) { return scene.locks.empty() && !scene.baseline; }
 
 TEST_F(GateCommand, PassesGoodReports) {
@@ -227,7 +228,7 @@ TEST_F(GateCommand, OutputIsIndependentOfLocaleAndOrder) {
   }
 }
 
-// Both make the gate fail. The output separates them.
+// Both make the gate fail, but the output separates them.
 TEST_F(GateCommand, SeparatesNewFailuresFromEarlierFailures) {
   write(scene_after(R"(
       {copy_as = "old"}, {run = 0, cases = {"Copy.A" = ['fail(wrong answer)'], "Copy.B" = ['fail(wrong answer)']}},
@@ -267,7 +268,7 @@ TEST_F(GateCommand, ChecksPolicyWithReferencedFiles) {
   EXPECT_THAT(stack.err, HasSubstr("Did you mean `xpu-rolling`?"));
 }
 
-// A plan that tries less is listed as a relaxation.
+// The gate lists a plan with fewer points as a relaxation.
 TEST_F(GateCommand, ReportsReducedPlanAsRelaxation) {
   write_file(path() / "gate.toml", "[[cell]]\nsuite = \"memory\"\nbackend = \"xpu\"\nplan = \"plan.json\"\n");
   const auto planned = [&](const std::vector<std::string>& more) {
@@ -285,7 +286,7 @@ TEST_F(GateCommand, ReportsReducedPlanAsRelaxation) {
   EXPECT_EQ(planned({}).out.find("weaker"), std::string::npos);
 }
 
-// No text of a run begins a line: the log of a CI step obeys a command at the beginning of a line.
+// Text of a run must not begin a line, because the log of a CI step obeys a command there.
 TEST_F(GateCommand, RunTextCannotBeginConsoleLine) {
   const std::string evil = "\n::error::PWN\r::error::PWN &#x202e; " + std::string(100'000, 'x');
   SceneRun& run = scene().run();
@@ -314,7 +315,7 @@ TEST_F(GateCommand, RunTextCannotBeginConsoleLine) {
   EXPECT_EQ(markdown.find(" &#x202e;"), markdown.npos) << "an entity is a character that hides text";
 }
 
-// A layer that the run does not list differs from the lock.
+// A layer that the run does not list counts as different from the lock.
 TEST_F(GateCommand, ReportsLockedLayerMissingFromRun) {
   write(scene_after(R"({cell = "stack = \"xpu-rolling\""})"));
   const Ended unknown = judge();
@@ -323,7 +324,7 @@ TEST_F(GateCommand, ReportsLockedLayerMissingFromRun) {
   EXPECT_THAT(unknown.out, HasSubstr("libze1: the lock requires"));
 }
 
-// The digest that a run writes down is the one that the gate reads in the plan's file.
+// The digest in the run's journal must be the one that the gate reads in the plan's file.
 TEST_F(GateCommand, RunOfPlanFillsPlanCell) {
   write_file(path() / "it.sh", "#!/bin/sh\nexit 0\n");
   fs::permissions(path() / "it.sh", fs::perms::owner_all);
@@ -348,7 +349,7 @@ TEST_F(GateCommand, RunOfPlanFillsPlanCell) {
   EXPECT_THAT(other.out, HasSubstr("the same cases with another command, limit or rule"));
 }
 
-// The runner lists the digest of each report behind the end of its journal.
+// The runner appends the digest of each report after the end of its journal.
 TEST_F(GateCommand, FailsWhenReportChangedAfterRendering) {
   run_smoke();
   const std::string journal = read_file_or_empty((path() / "out/journal.jsonl").string());
@@ -362,7 +363,7 @@ TEST_F(GateCommand, FailsWhenReportChangedAfterRendering) {
   EXPECT_THAT(changed.out, HasSubstr("summary.md is not what its journal renders to"));
 }
 
-// On the machine of the run, the runner's own copy shows a journal with new digests.
+// On the machine of the run, the runner's own copy reveals a journal with recomputed digests.
 TEST_F(GateCommand, RejectsJournalRewrittenWithValidDigests) {
   run_smoke();
   const std::string journal = (path() / "out/journal.jsonl").string();

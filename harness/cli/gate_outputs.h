@@ -1,4 +1,5 @@
-// The files to which a gate writes its verdict: all of them, or none. An old file stays until all of the new ones are there.
+// Writes the output files of a gate. Either all files are written or none. An old file stays until all new ones are
+// complete.
 #pragma once
 
 #include <optional>
@@ -11,13 +12,13 @@ namespace proctor::cli {
 
 struct GateOutput {
   std::string option;               // "--json"
-  std::optional<std::string> file;  // none: it is not asked for
+  std::optional<std::string> file;  // none: not requested
 };
 
-// A usage error: a name that is empty, that another one has, or that is one of `inputs`, or lies in one that is a directory.
+// Returns a usage error if a name is empty, is used twice, is one of `inputs`, or is inside an input directory.
 Result<void> check_outputs(const std::vector<GateOutput>& outputs, const std::vector<std::string>& inputs);
 
-// One text for each output.
+// `texts` has one text for each output.
 Result<void> write_outputs(const std::vector<GateOutput>& outputs, const std::vector<std::string>& texts);
 
 }  // namespace proctor::cli

@@ -1,7 +1,7 @@
-// proctor healthcheck: whether devices of this machine are drained, for a node agent that asks every few minutes. It
-// reads the list of drained devices and the device nodes, and loads no driver. With --slurm it is what a
-// HealthCheckProgram calls (slurm.conf(5)): slurmd gives that nothing but SLURMD_NODENAME, does nothing with its exit
-// code, and leaves it to the program to drain the node.
+// Implements `proctor healthcheck`: reports drained devices to a node agent that calls it every few minutes. It reads
+// the list of drained devices and the device nodes, and loads no driver. `--slurm` is for HealthCheckProgram
+// (slurm.conf(5)). slurmd passes only SLURMD_NODENAME to that program and ignores its exit code, so the program itself
+// must drain the node.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -24,7 +24,7 @@
 namespace proctor::cli {
 namespace {
 
-// Slurm runs the program at the same time on all nodes.
+// Short limits, because Slurm runs the program on all nodes at once.
 constexpr Milliseconds kCheckLimit{2'000};
 constexpr Milliseconds kScontrolLimit{1'500};
 constexpr const char* kScontrolPackage = "slurm-client";
@@ -52,7 +52,7 @@ Result<std::string> scontrol(std::vector<std::string> argv) {
       ErrorKind::kSystem, fmt::format("run {} {}: {}", argv[0], argv[1], one_line(said, 200)), {}, 0};
 }
 
-// "IDLE+DRAIN" of "State=IDLE+DRAIN ThreadsPerCore=1".
+// Returns "IDLE+DRAIN" of "State=IDLE+DRAIN ThreadsPerCore=1".
 std::string value_after(const std::string& text, const std::string& key) {
   const auto at = text.find(key);
   if (at == text.npos) return {};
@@ -64,7 +64,7 @@ bool is_node_drained(const std::string& node) {
   return value_after(node, "State=").find("DRAIN") != std::string::npos;
 }
 
-// A node that is drained stays as it is, whoever did it: its reason is not replaced, and nothing is repeated.
+// A node that is already drained stays unchanged, and its reason is kept.
 Result<void> drain_node(const std::string& node, const std::vector<DrainedDevice>& drained,
                         const Limit& limit) {
   limit.doing("querying the node with scontrol");

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kDefaultColumns = 100;
 constexpr std::size_t kLeastColumns = 60;
-constexpr std::size_t kTextColumn = 30;  // where descriptions begin
+constexpr std::size_t kTextColumn = 30;  // column where descriptions begin
 constexpr std::size_t kShortExamples = 2;
 
 std::size_t terminal_columns() {
@@ -28,8 +28,8 @@ std::size_t terminal_columns() {
   return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-// One line of text as lines of at most `columns`, each but the first behind `indent` blanks. A word that is longer than
-// a line is not broken.
+// Wraps one line of text at `columns`. All lines but the first are indented by `indent` blanks. A word that is longer
+// than a line is not broken.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns) {
   std::string lines;
   std::size_t column = indent;
@@ -129,7 +129,7 @@ std::string exits_and_notes(const CLI::App& app, const CommandHelp& help, std::s
   return text;
 }
 
-// In the order of use, and those of one group together.
+// Returns the rank of a group, so that options are in the order of the headings and grouped.
 std::size_t rank_of(const std::string& group) {
   const auto& known = option_headings();
   const auto found = std::ranges::find(known, group);
@@ -232,7 +232,7 @@ void use_help_formatter(CLI::App& app) {
 
 namespace {
 
-// The options of the table that the command shows with -h, after its own.
+// Returns `shown` and the options of the table that the command shows with -h.
 std::vector<std::string_view> short_help(unsigned command, std::vector<std::string_view> shown = {}) {
   for (const Option& option : options()) {
     if ((option.short_help & command) != 0) shown.push_back(option.long_name());
@@ -240,7 +240,7 @@ std::vector<std::string_view> short_help(unsigned command, std::vector<std::stri
   return shown;
 }
 
-// Every command that people call, and `manual`, which shells do.
+// The help of every visible command, and of `manual`, which shells call.
 const std::vector<CommandHelp>& commands() {
   static const std::vector<CommandHelp> kCommands = {
       {.command = "run",

@@ -1,5 +1,5 @@
-// Help at any width, and what is said of a command line that is refused. The words of every command are read by
-// harness/e2e/manual.py.
+// Tests help at any width, and messages about refused command lines. harness/e2e/manual.py checks the text of every
+// command.
 #include "harness/cli/help.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ TEST(HelpColumns, AreNeverFewerThanSixty) {
   EXPECT_EQ(help_columns(nullptr, 20), 60u);
 }
 
-// A command with an option of each sort.
+// A command with an option of each type.
 class Help : public ::testing::Test {
  protected:
   Help() {
@@ -61,7 +61,7 @@ class Help : public ::testing::Test {
     return text;
   }
 
-  // What is said of these words after "toy".
+  // Returns the message for these words after "toy".
   std::string refused(std::vector<std::string> words) {
     words.insert(words.begin(), "toy");
     std::vector<std::string> reversed(words.rbegin(), words.rend());
@@ -97,7 +97,7 @@ TEST_F(Help, ShowsPlaceholdersAndOrderedGroups) {
 TEST_F(Help, WrapsTextAndKeepsDescriptionColumn) {
   for (const std::size_t width : {60u, 80u, 100u, 200u}) {
     for (const std::string_view line : lines_of(help(std::to_string(width).c_str()))) {
-      const bool has_a_long_word = line.find("xxx") != line.npos;  // which is not broken
+      const bool has_a_long_word = line.find("xxx") != line.npos;  // a long word is not broken
       EXPECT_TRUE(has_a_long_word || line.size() <= width) << line;
     }
   }

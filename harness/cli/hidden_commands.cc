@@ -1,5 +1,5 @@
-// Commands that the runner starts and nobody types. `proctor gather-evidence` looks at the processes of a case before
-// they are ended (harness/process/evidence/). `proctor launch-ranks` is the leader of a case with ranks
+// Commands that the runner starts; users do not type them. `proctor gather-evidence` inspects the processes of a case
+// before they are ended (harness/process/evidence/). `proctor launch-ranks` is the leader of a case with ranks
 // (harness/process/ranks/).
 
 #include <unistd.h>
@@ -29,12 +29,12 @@ namespace {
 
 struct GatherOptions {
   CollectRequest request;
-  CrashRequest crash;  // where --crashed is given
+  CrashRequest crash;  // used with --crashed
   std::string budget;
   std::string file;
 };
 
-// One write, so that the runner gets all of it or nothing.
+// Uses a single write, so that the runner receives all of it or nothing.
 void print_digest(const EvidenceDigest& digest) {
   const std::string text = to_text(digest);
   (void)!::write(STDOUT_FILENO, text.data(), text.size());
@@ -46,9 +46,9 @@ int gather(GatherOptions& options) {
   options.request.budget = options.crash.budget = *budget;
   options.request.environment = options.crash.environment = caller_environment();
   options.request.more_tools = options.crash.more_tools = Installation().tool_directories();
-  std::error_code ignored;  // opening the file says it
+  std::error_code ignored;  // opening the file reports the error
   std::filesystem::create_directories(std::filesystem::path(options.file).parent_path(), ignored);
-  // A test may have put something there, and what it is must not keep us waiting.
+  // A test may have created something at this path, such as a FIFO, which must not block this process.
   if (auto made = write_new_file(options.file, ""); !made) return fail(made.error());
   std::ofstream file(options.file);
   if (!file) return fail(Error::system("write " + options.file, errno));

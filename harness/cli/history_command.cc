@@ -1,4 +1,4 @@
-// `proctor history add|show|devices|prune DB`: what became of the cases, run by run.
+// Implements `proctor history add|show|devices|prune DB`: stores and prints the results of cases, run by run.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -31,7 +31,7 @@ namespace {
 struct HistoryOptions {
   std::string db;
   std::string wait = "60s";
-  std::vector<std::string> others;  // runs, or histories
+  std::vector<std::string> others;  // runs or histories
   std::string keep;
   HistoryQuestion question;
   std::string branch;
@@ -42,7 +42,7 @@ struct HistoryOptions {
 
 void say(const std::string& line) { std::printf("%s\n", shown(line).c_str()); }
 
-// ---- What is asked for ----
+// ---- Arguments ----
 
 template <typename Number>
 std::optional<Number> whole_number(std::string_view text) {
@@ -52,7 +52,7 @@ std::optional<Number> whole_number(std::string_view text) {
   return number;
 }
 
-// 90d, 12h: how long ago; 2026-01-31, 2026-01-31T12:00:00Z: when.
+// Parses a time: 90d and 12h are relative to now; 2026-01-31 and 2026-01-31T12:00:00Z are absolute.
 Result<std::string> moment(const std::string& option, const std::string& text) {
   if (const auto when = parse_utc(text)) return utc_text(*when);
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -73,7 +73,7 @@ Result<Milliseconds> wait_of(const HistoryOptions& options) {
 }
 
 Result<History> open_to_write(const HistoryOptions& options, History::Check extent = History::Check::kQuick) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit on the size of files is then an error like a full disk
+  std::signal(SIGXFSZ, SIG_IGN);  // exceeding the file size limit is then an error like a full disk
   const auto wait = wait_of(options);
   if (!wait) return wait.error();
   return History::open(options.db, *wait, extent);
@@ -103,7 +103,7 @@ int report_size(History& history) {
 
 // ---- add, prune ----
 
-// What becomes of a report. One that is there is not read again.
+// Adds a report. A report whose journal is already in the history is not read again.
 Result<Added> add_report(History& history, const std::string& report) {
   const auto digest = run_journal_sha256(report);
   if (digest && history.has_journal(*digest)) return Added::kAlreadyThere;
@@ -112,7 +112,7 @@ Result<Added> add_report(History& history, const std::string& report) {
   return history.add(*run);
 }
 
-// Each SQLite file begins like this, and no file of a run does.
+// Every SQLite file begins with these bytes, and no file of a run does.
 bool is_history(const std::string& place) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(place, error)) return false;
@@ -144,7 +144,7 @@ int add(const HistoryOptions& options) {
   }
   std::error_code error;
   if (others.empty() &&
-      !std::filesystem::exists(options.db, error)) {  // nothing is made for what cannot be read
+      !std::filesystem::exists(options.db, error)) {  // no history is created if the input is unreadable
     const auto first = load_run_results(options.others.front());
     if (!first) return fail(Error::usage_of(first.error()));
   }
@@ -177,7 +177,7 @@ int prune(const HistoryOptions& options) {
                                "Use --keep 0 to remove all runs."));
   }
   std::error_code error;
-  if (!std::filesystem::exists(options.db, error)) {  // nothing is made only to remove something
+  if (!std::filesystem::exists(options.db, error)) {  // no history is created only to prune it
     if (const auto missing = open_to_read(options, options.db); !missing) return fail(missing.error());
   }
   auto history = open_to_write(options, History::Check::kWhole);
@@ -194,7 +194,7 @@ int prune(const HistoryOptions& options) {
 
 // ---- show ----
 
-// "3 days", of a time that lies back.
+// Returns the age of a time in the past: "3 days ago".
 std::string age_text(const std::string& since) {
   const std::int64_t hours = (unix_ms(utc_now()) - unix_ms(since)) / 3'600'000;
   if (hours < 0) return "in the future";
@@ -215,13 +215,13 @@ std::string outcome_text(const SeenOutcome& outcome) {
          (outcome.cause.empty() ? "" : ": " + outcome.cause);
 }
 
-// "0123abc with changes", or its id where no commit is known.
+// Returns "0123abc with changes", or the run's id if the commit is unknown.
 std::string short_name(const SeenRun& run) {
   if (run.commit.empty()) return run.run_id;
   return run.commit.substr(0, 12) + (run.dirty ? " with changes" : "");
 }
 
-// The suites of which cases of several variants fail: there a case says of which it is.
+// Returns the suites with failing cases of several variants. Their cases are printed with the variant.
 std::set<std::pair<std::string, std::string>> suites_of_several(const HistoryAnswer& answer) {
   std::map<std::pair<std::string, std::string>, std::set<Variant>> variants;
   for (const FailingCase& failing : answer.failing)
@@ -233,7 +233,7 @@ std::set<std::pair<std::string, std::string>> suites_of_several(const HistoryAns
   return several;
 }
 
-// "ID · first failed in 0123abc, 3 days ago · 2 runs · passed in 4567def"
+// Example: "ID · first failed in 0123abc, 3 days ago · 2 runs · passed in 4567def".
 std::string failing_line(const HistoryAnswer& answer, const FailingCase& failing, bool name_variant) {
   const SeenRun& since = answer.runs[failing.since];
   std::string text = failing.id;
@@ -250,7 +250,7 @@ std::string failing_line(const HistoryAnswer& answer, const FailingCase& failing
 
 using FailingGroup = std::vector<const FailingCase*>;
 
-// By their cause, in the order of the first case of each.
+// Groups the cases by cause, in the order of the first case of each.
 std::vector<FailingGroup> failing_by_cause(const HistoryAnswer& answer) {
   std::vector<FailingGroup> groups;
   std::map<std::pair<std::int64_t, std::string>, std::size_t> places;

@@ -1,5 +1,5 @@
-// `proctor init`: writes a proctor.toml for the tests that it finds in a directory. Every suite is asked for its tests, as
-// `proctor run` would; what does not list any is left out, so that the file runs as it is written.
+// Implements `proctor init`: writes a proctor.toml for the tests in a directory. Every suite is listed as `proctor run`
+// would do it. A program that lists no tests is left out, so that the file works unchanged.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFile = "proctor.toml";
 constexpr std::size_t kMostSuites = 100;
-constexpr std::size_t kMostPattern = 16'000;  // characters of a word that CTest is given
+constexpr std::size_t kMostPattern = 16'000;  // limit for one argument of CTest, in characters
 
 struct InitOptions {
   std::string directory = ".";
@@ -43,16 +43,16 @@ struct InitOptions {
   bool dry_run = false;
 };
 
-// A suite that may come into the file.
+// A candidate for a suite in the file.
 struct Draft {
   std::string name;
-  std::string path;  // what was found, for people
+  std::string path;  // where it was found, for messages
   std::vector<std::string> command;
   std::string kind{};
-  std::string directory{};  // from that of the file; "" = the same
+  std::string directory{};  // relative to the directory of the file; "": the same directory
   std::string process{};
-  std::string backend{};         // "auto": it may use the vendor's devices, where there are some
-  std::string backend_reason{};  // a comment behind the key
+  std::string backend{};         // "auto": it uses the vendor's devices if there are any
+  std::string backend_reason{};  // comment after the key
   std::string timeout{};
   std::map<std::string, std::string> env{};
   std::string what{};  // "12 GoogleTest tests"
@@ -79,7 +79,7 @@ std::string lines_of_suite(const Draft& draft) {
   return text;
 }
 
-// Of an absolute path (source: RFC 8089).
+// Returns the file URL of an absolute path (source: RFC 8089).
 std::string file_url(const fs::path& path) {
   constexpr std::string_view kPlain = "/-._~";
   std::string url = "file://";
@@ -101,7 +101,7 @@ std::string text_of_file(const std::vector<Draft>& drafts) {
   return text;
 }
 
-// The tests of one directory, from what is found to what stands in the file.
+// Finds the tests of one directory, and collects the suites for the file.
 class Inquiry {
  public:
   Inquiry(Machine& machine, const fs::path& top, Milliseconds limit)
@@ -131,7 +131,7 @@ class Inquiry {
     return name;
   }
 
-  // From the directory of the file, or where it is not below it, absolute.
+  // Returns a path relative to the directory of the file; absolute if it is not below it.
   std::string place_of(const fs::path& path) const {
     const fs::path relative = path.lexically_relative(top_);
     return relative.empty() || *relative.begin() == ".." ? path.string() : relative.string();
@@ -161,7 +161,7 @@ class Inquiry {
     Draft draft{.name = ad_hoc_name(path), .path = path, .command = {}};
     const auto listed = ctest_tests_of(program);
     fs::path directory = top_;
-    if (!listed.empty()) {  // as CTest starts it
+    if (!listed.empty()) {  // with the same directory as in CTest
       const CTestTest& first = listed.front();
       const auto judged =
           std::ranges::find_if(listed, [](const CTestTest& test) { return !test.judge.empty(); });
@@ -188,7 +188,7 @@ class Inquiry {
     return found == machine_.caller().end() ? "" : found->second;
   }
 
-  // A process for each test would take longer to start and to collect than most tests do.
+  // One process per file, because a process per test takes longer to start and collect than most tests run.
   void ask_pytest(const PytestPlace& place) {
     Draft draft{.name = "pytest", .path = place.sign, .command = {"pytest"}};
     draft.process = "file";
@@ -200,7 +200,7 @@ class Inquiry {
     add(std::move(draft));
   }
 
-  // Those that no suite runs, as one case: CTest alone knows how it starts and judges them.
+  // Adds the tests that no suite runs as one case, because only CTest can start and judge them.
   void remaining_of_ctest(const std::string& build, const std::vector<CTestTest>& tests) {
     std::vector<std::string> rest;
     std::vector<std::string> others;
@@ -234,7 +234,7 @@ class Inquiry {
     add(std::move(draft));
   }
 
-  // What a file of TOML can hold, and a person can read.
+  // Returns whether all words are valid in TOML and readable.
   static bool is_clean(const Draft& draft) {
     std::vector<std::string> words = draft.command;
     words.push_back(draft.directory);
@@ -242,7 +242,7 @@ class Inquiry {
     return std::ranges::all_of(words, [](const std::string& word) { return clean_text(word) == word; });
   }
 
-  // A suite whose program lists tests, or waits for a device to list them.
+  // Adds a suite if its program lists tests, or if the program needs a device to list them.
   void add(Draft draft) {
     if (drafts_.size() >= kMostSuites)
       return leave_out(draft.path, fmt::format("the limit of {} suites is reached", kMostSuites));
@@ -289,7 +289,7 @@ class Inquiry {
   const Milliseconds limit_;
   std::set<std::string> taken_;  // names
   std::vector<Draft> drafts_;
-  std::vector<fs::path> programs_;                                     // of the drafts
+  std::vector<fs::path> programs_;                                     // programs of the drafts
   std::vector<std::pair<std::string, std::vector<CTestTest>>> ctest_;  // by build directory
 };
 
@@ -308,7 +308,7 @@ Result<fs::path> top_of(const InitOptions& options) {
   return top;
 }
 
-// Whoever made one meanwhile keeps it.
+// Fails if the file exists, so a file that another process created meanwhile is kept.
 Result<void> write_new(const fs::path& file, const std::string& text) {
   std::FILE* const out = std::fopen(file.c_str(), "wx");
   if (out == nullptr) return Error::system("write " + file.string(), errno);

@@ -1,5 +1,5 @@
-// `proctor gate known-failures check|suggest`: a list judged as a release does it, and entries for what failed,
-// one for each cause.
+// Implements `proctor gate known-failures check|suggest`. `check` judges a list as the gate does. `suggest` prints
+// entries for the failures of a run, one per cause.
 
 #include "harness/cli/known_failures_command.h"
 
@@ -78,7 +78,7 @@ std::vector<std::string> models_of(const Variant& variant) {
   return models;
 }
 
-// How the cases that the list names ended, on any branch, in the days that count.
+// Returns the outcomes of the listed cases on any branch, in the days that count.
 Result<std::vector<PastEnd>> ends_of_history(const std::string& path, const KnownFailures& list,
                                              std::chrono::sys_seconds at) {
   auto history = History::open_to_read(path, kHistoryWait);
@@ -218,7 +218,7 @@ bool may_be_known(Outcome outcome) {
   return std::ranges::find(outcomes_of_failures(), outcome) != outcomes_of_failures().end();
 }
 
-// The bad cases in the order of the plan; those that ended alike are together, where the first of them is.
+// Returns the failed cases in the order of the plan, grouped by cause. A group is at the position of its first case.
 std::vector<Cases> by_cause(const ResolvedRun& run) {
   std::vector<Cases> causes;
   std::map<std::string, std::size_t> index;
@@ -233,7 +233,7 @@ std::vector<Cases> by_cause(const ResolvedRun& run) {
 
 std::string clean_toml(const std::string& text) { return toml_text(clean_text(text)); }
 
-// What is the same for all of them, or none.
+// Returns the value if all cases have the same one.
 template <typename Of>
 std::optional<std::string> common(const Cases& cases, const Of& of) {
   const std::string first = of(*cases.front());
@@ -241,7 +241,7 @@ std::optional<std::string> common(const Cases& cases, const Of& of) {
   return same ? std::optional(first) : std::nullopt;
 }
 
-// The model of the devices that the case had; "" if they are of several.
+// Returns the model of the case's devices; "" if there are several.
 std::string model_of_devices(const ResolvedCase& test) {
   std::set<std::string> names;
   if (test.telling != nullptr) {
@@ -250,7 +250,7 @@ std::string model_of_devices(const ResolvedCase& test) {
   return names.size() == 1 ? *names.begin() : "";
 }
 
-// As narrow as one pattern can be.
+// Returns the narrowest pattern that matches the reasons of all cases.
 std::string reason_glob(const Cases& cases) {
   std::string begin = cases.front()->verdict.reason.text();
   bool same = true;
@@ -302,7 +302,7 @@ std::vector<PlannedId> planned_ids(const ResolvedRun& run) {
   return ids;
 }
 
-// Why the entry must not stand in a list; "" if it may.
+// Returns why the entry is not permitted in a list; "" if it is.
 std::string objection(const std::string& entry, const KnownFailureCheck& check) {
   const auto list = parse_known_failures(entry, "it");
   if (!list) return list.error().message();

@@ -1,4 +1,5 @@
-// `proctor gate known-failures`: lists of failures that are known, judged and proposed (docs/how-to/known-failures.md).
+// Implements `proctor gate known-failures`: checks and proposes lists of known failures
+// (docs/how-to/known-failures.md).
 #pragma once
 
 #include <string>
@@ -13,15 +14,15 @@ struct SuggestRequest {
   std::string owner;
   std::string issue;
   Day added{};
-  int days = 30;  // until it expires
+  int days = 30;  // days until the entry expires
 };
 
 struct SuggestedFailures {
-  std::string toml;                // entries ready to paste, one for each cause
-  std::vector<std::string> notes;  // what is bad and is no entry, and why
+  std::string toml;                // entries for a list, one per cause
+  std::vector<std::string> notes;  // failures without an entry, with reasons
 };
 
-// Each entry of it passes the check against the cases of the run.
+// Returns entries that pass the check against the cases of the run.
 SuggestedFailures suggest_known_failures(const ResolvedRun& run, const SuggestRequest& request);
 
 }  // namespace proctor::cli

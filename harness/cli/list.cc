@@ -1,4 +1,5 @@
-// `proctor list`: the cases that `run` with the same selection would plan, for people or as JSON; or what they cover.
+// Implements `proctor list`: prints the cases that `run` with the same selection would plan, as text or JSON, or what
+// they cover.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -27,7 +28,7 @@ struct ListOptions {
   bool coverage = false;
 };
 
-// Only grows; readers ignore keys that they do not know.
+// Later versions may only add keys, and readers ignore unknown keys.
 nlohmann::json to_json(const Plan& plan) {
   auto cases = nlohmann::json::array();
   for (const auto& test : plan.cases) {
@@ -61,7 +62,7 @@ int print_out(const std::string& text) {
   return written ? kExitGreen : fail(Error::system("write the list to stdout", errno));
 }
 
-// The functions of the vendors' interfaces, and whose program names them.
+// Returns the functions of the vendors' interfaces, and the suites whose programs contain their names.
 std::vector<VendorFunction> vendor_functions(const Plan& plan) {
   std::vector<VendorFunction> functions;
   const auto cards = parse_simulation("xpu:1x1,cuda:1");
@@ -97,7 +98,7 @@ int print_coverage(const Plan& plan, bool json) {
     return std::ranges::find(coverage.functions, backend, &VendorFunction::backend) !=
            coverage.functions.end();
   };
-  for (const std::string& text : *wrong) {  // of an interface that is not known, nothing can be said
+  for (const std::string& text : *wrong) {  // requires both interfaces
     if (has("xpu") && has("cuda")) std::fprintf(stderr, "proctor: warning: %s\n", text.c_str());
   }
   return print_out(json ? shown_json(to_json(coverage)) : shown(to_text(coverage)));

@@ -1,4 +1,5 @@
-// A run as its journal tells it, compared with what its runner wrote where that is known on this machine.
+// Loads a run from its journal. If this machine has the runner's own copy of the digest, the journal is compared with
+// it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,29 +15,29 @@ namespace proctor::cli {
 
 Result<ResolvedRun> load_run(const std::string& run_dir);
 
-// `CASE [RUN_DIR]` as typed. If the case is the directory of a run, the two were typed in the other order.
+// The arguments `CASE [RUN_DIR]` as typed. put_in_order() swaps them if the case is the directory of a run.
 struct CaseOfRun {
   std::string case_id;
   std::string run_dir = kLatestRun;
 };
 Result<void> put_in_order(CaseOfRun& typed);
-// The two as arguments of a command.
+// Adds both arguments to a command.
 void add_case_of_run(CLI::App& command, CaseOfRun& typed, const std::string& about_case);
 
-// By its id, or by what follows the suite in it, where one case has that.
+// Finds a case by its id, or by the part of its id after the suite if that is unique.
 Result<const ResolvedCase*> find_case(const ResolvedRun& run, const std::string& id,
                                       const std::string& run_dir);
 
-// Whether it is a file that `proctor run` leaves beside the journal of a run, by its name: who has report.json has the run.
-// Any other file may be another runner's, wherever it lies.
+// Returns whether the file has the name of a report that `proctor run` writes next to the journal. report.json then
+// stands for its run. Other files may come from another runner.
 bool is_report_of_run(const std::string& place);
 
-// Of a run directory, or of a report in one; whatever else it is, it is the place itself.
+// Returns the run directory of a report; for any other place, the place itself.
 Result<std::string> run_directory_of(const std::string& place);
 
-// These are of a run directory, or of a report in it.
+// `place` is a run directory or a report in it.
 Result<std::string> run_journal_sha256(const std::string& place);
-// `look` sees the run, which does not live longer.
+// `examine` receives the run, which is destroyed afterwards.
 Result<RunResults> load_run_results(const std::string& place,
                                     const std::function<void(const ResolvedRun& run)>& examine = {});
 

@@ -1,4 +1,4 @@
-// `proctor log CASE [RUN_DIR]`: what a case printed, without looking for its file.
+// Implements `proctor log CASE [RUN_DIR]`: prints the output of a case.
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ namespace proctor::cli {
 namespace {
 
 constexpr int kPollAgainMs = 200;
-constexpr std::size_t kAnyLine = 1024;  // bytes of one, to see that there is one
+constexpr std::size_t kAnyLine = 1024;  // bytes to read to find out whether there is a line
 
 struct LogOptions : CaseOfRun {
   std::optional<int> attempt;
@@ -57,7 +57,7 @@ bool had_the_terminal(const ResolvedRun& run) {
   });
 }
 
-// "": it printed nothing.
+// Returns the path of the log; "" if the case printed nothing.
 Result<std::string> find_log(const Attempt& attempt, const LogOptions& options) {
   if (!options.rank) return attempt.start.log;
   const auto& ranks = attempt.end ? attempt.end->ranks : std::vector<RankEnd>();
@@ -68,7 +68,8 @@ Result<std::string> find_log(const Attempt& attempt, const LogOptions& options) 
       fmt::format("--rank {} does not exist: the attempt has {} ranks", *options.rank, ranks.size()));
 }
 
-// What may still change of the text: an entry at its end whose line goes on is continued in the file itself.
+// Returns the size of the text that can no longer change. The runner may still extend the last entry if its line is
+// incomplete.
 std::size_t settled(const std::string& text) {
   const std::size_t end = text.rfind('\n');
   if (end == std::string::npos) return 0;
@@ -76,7 +77,7 @@ std::size_t settled(const std::string& text) {
   return LogReader().add(std::string_view(text).substr(begin, end - begin)).empty() ? begin : end + 1;
 }
 
-// Writes what is new in the file from `offset` on; false: it cannot be read. `last`: nothing more will come.
+// Prints the text of the file from `offset`. Returns false if the file cannot be read. `last`: the file will not grow.
 bool show_more(int fd, bool timestamps, bool last, LogReader& reader, off_t& offset) {
   std::string block(256 * 1024, '\0');
   for (;;) {

@@ -1,5 +1,4 @@
-// proctor: parses the command line and runs one action. Everything a person can type wrong ends here with
-// exit 2.
+// The main function of proctor: parses the command line and runs one action. Every usage error ends with exit code 2.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <limits.h>  // any header of the C library defines its version
@@ -28,8 +27,8 @@
 namespace proctor::cli {
 namespace {
 
-// A descriptor from 0 to 2 that is closed would be taken by the next file that is opened, and then written
-// to. Put something there on which reads end and writes fail (EBADF, which is reported like any other loss).
+// If one of the descriptors 0 to 2 is closed, the next opened file would get its number and receive output. This
+// function opens a file there on which reads end and writes fail (EBADF, which is reported like any other loss).
 void occupy_standard_descriptors() {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
@@ -37,7 +36,7 @@ void occupy_standard_descriptors() {
   }
 }
 
-// Everything after the first `--`, taken off the arguments.
+// Removes everything after the first `--` from the arguments and returns it.
 AfterDashes take_after_dashes(std::vector<std::string>& arguments) {
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   if (dashes == arguments.end()) return std::nullopt;
@@ -65,11 +64,11 @@ std::string c_library() {
 #if defined(__GLIBC__)
   return fmt::format("glibc {}.{}", __GLIBC__, __GLIBC_MINOR__);
 #else
-  return "musl";  // which has no macro of its own
+  return "musl";  // musl defines no macro of its own
 #endif
 }
 
-// What `proctor --version` says: the version, and of what and how this executable was made.
+// Returns the text of `proctor --version`: the version, and how this executable was built.
 std::string build_facts() {
   const std::string_view commit = PROCTOR_COMMIT;
   const std::string_view sanitizers = PROCTOR_SANITIZERS;
@@ -87,7 +86,7 @@ std::string build_facts() {
       Installation().description());
 }
 
-// No command ends green whose answer was lost, as on a full disk. `run` and `exec` write theirs in another way.
+// Returns an error if stdout was lost, as on a full disk. `run` and `exec` write their output in another way.
 int all_said(int code) {
   std::cout.flush();
   if (code == kExitGreen) return said_all(code, "the answer");
@@ -95,7 +94,7 @@ int all_said(int code) {
   return code;
 }
 
-// In the order of use.
+// Adds all commands in the order of the help.
 void add_commands(CLI::App& app, Action& action, const std::vector<std::string>& command_line,
                   const AfterDashes& after_dashes) {
   add_run_command(app, action, command_line, after_dashes);
@@ -124,7 +123,8 @@ void add_commands(CLI::App& app, Action& action, const std::vector<std::string>&
   add_manual_command(app, action, after_dashes);
 }
 
-// A correct `run` needs no other command. The options of all commands take longer to make than a case to start.
+// Runs a valid `run` without the other commands, because creating the options of all commands takes longer than
+// starting a case.
 std::optional<int> run_alone(const std::vector<std::string>& arguments,
                              const std::vector<std::string>& command_line, const AfterDashes& after_dashes) {
   if (arguments.empty() || arguments.front() != "run") return std::nullopt;
@@ -132,8 +132,8 @@ std::optional<int> run_alone(const std::vector<std::string>& arguments,
   Action action;
   add_run_command(app, action, command_line, after_dashes);
   try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // as CLI11 wants them
-  } catch (const CLI::ParseError&) {  // --help, or a mistake: for both, all commands are needed
+    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));  // CLI11 takes reversed words
+  } catch (const CLI::ParseError&) {  // for --help or a mistake, all commands are needed
     return std::nullopt;
   }
   return all_said(action());
@@ -157,7 +157,7 @@ int run_main(int argc, char** argv) {
   if (auto turned = turn_help(app, arguments); !turned) return fail(turned.error());
 
   try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // as CLI11 wants them
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes reversed words
     app.parse(reversed);
   } catch (const CLI::Success& request) {  // --help, --version
     return all_said(app.exit(request));
@@ -170,7 +170,7 @@ int run_main(int argc, char** argv) {
   return all_said(action());
 }
 
-// A test of the same user may lower these limits of this process (prlimit).
+// The limits of this process's memory. A test of the same user may lower them (prlimit).
 class MemoryLimits {
  public:
   bool were_lowered() const { return of<RLIMIT_DATA>() < data_ || of<RLIMIT_AS>() < address_space_; }
@@ -193,13 +193,14 @@ constexpr const char* kLowered =
     ": another process lowered this process's limit of memory (prlimit). Run `proctor finish RUN_DIR` for "
     "the reports.";
 
-// A suite of `proctor run -- COMMAND` is no suite to be asked for its cases (harness/plan/recognise.h).
+// Marks this program as a launcher, so that Proctor does not list the cases of a suite `proctor run -- COMMAND`
+// (harness/plan/recognise.h).
 extern const volatile char kLauncherMark[];
 const volatile char kLauncherMark[] = "proctor:starts-what-it-is-told";
 
 int main(int argc, char** argv) {
   static_cast<void>(kLauncherMark[0]);
-  // Where the caller ignored it, the kernel would reap our children, and nobody would hear how they ended.
+  // If the caller ignored SIGCHLD, the kernel would reap the children and their exit status would be lost.
   std::signal(SIGCHLD, SIG_DFL);
   const proctor::cli::MemoryLimits limits;
   try {
@@ -207,7 +208,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "proctor: no memory%s\n", limits.were_lowered() ? kLowered : "");
     return proctor::kExitMachine;
-  } catch (const std::exception& error) {  // a defect of ours, or no memory
+  } catch (const std::exception& error) {  // an internal error, or no memory
     std::fprintf(stderr, "proctor: internal error: %s\n", error.what());
     return proctor::kExitMachine;
   }

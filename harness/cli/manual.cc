@@ -1,6 +1,6 @@
-// `proctor manual page|schema|complete|words`: the man page, the schema of proctor.toml and what shells complete, from the
-// definition of the command line and of the keys, so that all agree with --help and with the reader. Hidden: the build
-// calls it and installs what it prints, and the completion of each shell calls it.
+// Implements `proctor manual page|schema|complete|words`: the man page, the schema of proctor.toml, and the completion
+// of shells. All come from the definition of the command line and of the keys, so they agree with --help and with the
+// reader. The command is hidden. The build calls it and installs its output, and the completion of each shell calls it.
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@
 namespace proctor::cli {
 namespace {
 
-// What shells complete that only this machine knows. Nothing is started: cases and devices are those of a run.
+// Completion of words that depend on the machine. Nothing is started: cases and devices come from a run.
 
 namespace fs = std::filesystem;
 constexpr const char* kRuns = "proctor-out";
@@ -47,7 +47,7 @@ std::vector<std::string> suites() {
   if (!config) return names;
   const bool has_own = std::ranges::any_of(config->suites, [](const auto& suite) { return !suite.built_in; });
   for (const SuiteConfig& suite : config->suites) {
-    if (suite.built_in == has_own) continue;  // as `run` without names chooses
+    if (suite.built_in == has_own) continue;  // the same choice as in `run` without names
     if (std::ranges::find(names, suite.suite.name) == names.end()) names.push_back(suite.suite.name);
   }
   return names;
@@ -63,8 +63,9 @@ std::vector<std::string> runs() {
   return found;
 }
 
-// `kind`: suites (of the configuration), cases, devices (of `run`, "": the latest one here), rules (of the diagnosis),
-// runs (below proctor-out/) or layers (of containment). None where nothing can be read.
+// Returns the words of one kind: suites (of the configuration), cases and devices (of `run`, "": the latest one here),
+// rules (of the diagnosis), runs (below proctor-out/), layers (of containment) or frameworks. Empty if they cannot be
+// read.
 std::vector<std::string> completion_words(std::string_view kind, const std::string& run) {
   if (kind == "suites") return suites();
   if (kind == "runs") return runs();
@@ -87,15 +88,15 @@ std::vector<std::string> completion_words(std::string_view kind, const std::stri
   return words;
 }
 
-// What a shell offers for the word that is being typed, from the same definition of the command line as --help. The
-// completion of each shell (harness/cli/completion/) asks `proctor manual complete -- WORD...` for it.
+// Completes the word that the user is typing, from the same definition of the command line as --help. The completion
+// script of each shell (harness/cli/completion/) calls `proctor manual complete -- WORD...`.
 
 struct Offer {
-  std::string word;         // the whole of it: "--leaks=warn" for what began with "--leaks="
-  std::string description;  // "" for what the machine has: suites, ids
+  std::string word;         // the complete word: "--leaks=warn" if it began with "--leaks="
+  std::string description;  // "" for suites and ids
 };
 
-// "ACTION:{wait,fail}" is wait, fail; anything else has no list.
+// Returns wait and fail for "ACTION:{wait,fail}"; an empty list for any other form.
 std::vector<std::string> values_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const auto open = type.find('{');
@@ -107,7 +108,7 @@ std::vector<std::string> values_of(const CLI::Option& option) {
   return values;
 }
 
-// What of the machine completes this option or argument (completion_words()).
+// Returns the kinds of words (completion_words()) that complete this option or argument.
 std::vector<std::string_view> kinds_of(const CLI::App& command, const CLI::Option& option) {
   if (command.get_name() == "explain" && option.get_positional()) return {"cases", "rules"};
   static const std::map<std::string_view, std::string_view> kKinds = {
@@ -123,7 +124,7 @@ std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
       [](const CLI::Option* option) { return is_shown(*option) && !option->get_positional(); });
 }
 
-// The one with that name that takes a value.
+// Returns the option with that name if it takes a value, or null.
 const CLI::Option* option_with_value(const CLI::App& command, const std::string& name) {
   for (const CLI::Option* option : shown_options(command)) {
     const auto names = option_names(*option);
@@ -133,11 +134,11 @@ const CLI::Option* option_with_value(const CLI::App& command, const std::string&
   return nullptr;
 }
 
-// The line up to the word that is being typed.
+// The command line before the word that the user is typing.
 struct Place {
   const CLI::App* command;
-  std::string last;  // the word before
-  std::string run;   // the run that the line names
+  std::string last;  // previous word
+  std::string run;   // run directory in the line
   bool own_command = false;
 };
 
@@ -172,7 +173,8 @@ void add_names(const Place& place, bool options, std::vector<Offer>& found) {
   }
 }
 
-// `words`: those behind `proctor`; the last one is being typed. None: a file, or a word of a command of yours.
+// Returns the completions of the last word. `words` are the words after `proctor`. Empty if the word is a file, or
+// belongs to the user's command.
 std::vector<Offer> offers(const CLI::App& app, const std::vector<std::string>& words) {
   Place place = place_of(app, words);
   if (words.empty() || place.own_command) return {};
@@ -199,7 +201,7 @@ constexpr std::string_view kDescription =
 
 // ---- man page ----
 
-// As roff text: what it would take for a request or change into another character is escaped.
+// Escapes characters that roff would interpret or replace.
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -282,7 +284,7 @@ std::string exits_text(const CommandHelp& help) {
 
 std::string footer_text(const CLI::App& command) {
   std::string text;
-  const std::string footer = command.get_footer();  // outlives its lines
+  const std::string footer = command.get_footer();  // must outlive its lines
   for (const std::string_view paragraph : lines_of(footer)) text += ".PP\n" + roff(paragraph) + "\n";
   return text;
 }
@@ -306,7 +308,7 @@ std::string command_sections(const CLI::App& app, const std::string& name) {
   return text;
 }
 
-// Whatever can be called: not those that only have commands of their own.
+// Returns the usage of all commands that can be called, without those that only have subcommands.
 std::string synopsis(const CLI::App& app, const std::string& name) {
   std::string text;
   for (const auto* command : shown_commands(app)) {
@@ -337,7 +339,7 @@ std::string man_page(const CLI::App& app) {
 
 // ---- completion ----
 
-// A word of several lines cannot be offered in one.
+// Returns one line per completion. Words with a newline or tab are left out.
 std::string offers_text(const CLI::App& app, const std::vector<std::string>& words) {
   std::string lines;
   for (const Offer& offer : offers(app, words)) {

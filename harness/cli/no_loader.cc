@@ -1,4 +1,4 @@
-// The runner loads no library. SQLite can, for extensions that nobody enables, and so it would bring the C library's
-// loader into the static runner, which linkers warn of with reason: what it loaded would have to be of just this C
-// library. What calls dlopen() in the runner is linked with this (`--wrap`), and hears that there is no such library.
+// Replaces dlopen() in the runner (linked with `--wrap`), so that every call fails. The runner loads no library. SQLite
+// can load extensions, which are not enabled, but its call would link the C library's loader into the static runner.
+// Linkers warn about that, because libraries loaded there must match this C library exactly.
 extern "C" void* __wrap_dlopen(const char*, int) { return nullptr; }  // NOLINT(bugprone-reserved-identifier)

@@ -1,5 +1,5 @@
-// `proctor plan -o FILE`: what `run` with the same options would do, as a file for `run --plan`. With --remaining: what runs
-// of such a file left.
+// Implements `proctor plan -o FILE`: writes what `run` with the same options would do, as a file for `run --plan`. With
+// --remaining, it writes the cases that runs of such a file left.
 
 #include <fmt/format.h>
 
@@ -35,18 +35,18 @@
 namespace proctor::cli {
 namespace {
 
-// What runs of a plan left, as a plan of its own (`proctor plan --remaining`).
+// The following functions create a plan of the remaining cases of other runs (`proctor plan --remaining`).
 
-// The runs, without what was only needed of each.
+// The collected data of the runs.
 struct RunsOfPlan {
   WholePlan whole{};
   PlannedRest rest{};
-  std::set<std::string> taken{};   // ids of the cases of all of them
-  std::set<std::string> proven{};  // those with an outcome
-  std::string plan_file{};         // as the first shard was told
+  std::set<std::string> taken{};   // ids of all cases of these runs
+  std::set<std::string> proven{};  // ids of cases with an outcome
+  std::string plan_file{};         // from the options of the first shard
 };
 
-// What --plan names, from where the run was.
+// Returns the value of --plan, relative to the directory of the run.
 std::string plan_file_of(const RunPlanned& plan) {
   const std::string file = option_value(plan.command_line, "--plan");
   return file.empty() ? "" : (std::filesystem::path(plan.directory) / file).string();
@@ -102,8 +102,9 @@ Result<PlanFile> read_whole(const RunsOfPlan& runs, const std::string& file,
   return whole;
 }
 
-// The plan in `plan_file` with the cases of these runs of which none of them has an outcome. They must be shards of that
-// plan, or runs of what such shards left. `plan_file` is "" for the file that they name. Without cases: nothing is left.
+// Returns the plan in `plan_file` with the cases of these runs that have no outcome in any of them. The runs must be
+// shards of that plan, or runs of the remaining cases of such shards. `plan_file` "": the file that the runs name. An
+// empty plan means that no case remains.
 Result<PlanFile> plan_of_rest(const std::vector<std::string>& run_dirs, const std::string& plan_file,
                               const std::string& directory) {
   auto runs = read_runs(run_dirs);
@@ -114,7 +115,7 @@ Result<PlanFile> plan_of_rest(const std::vector<std::string>& run_dirs, const st
   std::erase_if(plan->plan.cases, [&](const Case& test) {
     return !runs->taken.contains(test.id) || runs->proven.contains(test.id);
   });
-  for (Case& test : plan->plan.cases) test.shard = 0;  // of the whole
+  for (Case& test : plan->plan.cases) test.shard = 0;  // shards of the whole plan
   plan->plan.shards = 0;
   runs->rest.plan = runs->whole.plan;
   runs->rest.plan_digest = runs->whole.plan_digest;
@@ -127,13 +128,13 @@ Result<PlanFile> plan_of_rest(const std::vector<std::string>& run_dirs, const st
 struct WriteOptions {
   TypedRequest typed{};
   std::string file;
-  int shards = 0;                 // 0: by id, whatever their number
-  std::string balance;            // the history; "" = all cases count the same
+  int shards = 0;                 // 0: by id, for any number of shards
+  std::string balance;            // path of the history; "": all cases have the same weight
   std::vector<std::string> rest;  // run directories
-  std::string whole;              // --plan, of these runs
+  std::string whole;              // --plan for these runs
 };
 
-// A plan is run by others, who may have the device that its list needs.
+// Returns an error if a suite could not be listed. A plan is run elsewhere, where the device for listing it may exist.
 Result<void> check_listed(const Plan& plan) {
   const auto unlisted = std::ranges::find_if(plan.cases, is_unlisted);
   if (unlisted == plan.cases.end()) return {};
@@ -156,7 +157,7 @@ Result<PlanFile> discovered_plan(const WriteOptions& options, const PlanOptions&
 
 std::string seconds_text(double ms) { return fmt::format("{:.1f} s", ms / 1000); }
 
-// In words what the shards of the plan are now.
+// Balances the shards, and returns a description of them.
 Result<std::string> balance(const WriteOptions& options, Plan& plan) {
   std::map<std::string, double> durations;
   if (!options.balance.empty()) {
@@ -216,7 +217,7 @@ int write_plan(WriteOptions options, const AfterDashes& after_dashes) {
   return kExitGreen;
 }
 
-// What fixes the cases is in the plan of the runs.
+// Options that determine the cases are refused, because they are in the plan of the runs.
 Result<void> check_beside_rest(const CLI::App& command, const AfterDashes& after_dashes) {
   static const std::set<std::string> kAllowed = {"--remaining", "--plan", "--output", "--shards",
                                                  "--balance"};

@@ -1,5 +1,5 @@
-// `proctor report render RUN_DIR...`: every report is a function of the journal, also after the runner was killed.
-// `proctor report pack RUN_DIR`: a run as one file to send.
+// Implements `proctor report render RUN_DIR...`, which writes reports from the journal, also after the runner was
+// killed. `proctor report pack RUN_DIR` packs a run into one file.
 
 #include "harness/cli/report_command.h"
 
@@ -36,7 +36,7 @@
 namespace proctor::cli {
 
 Result<void> check_reports_place(const std::string& run_dir) {
-  std::error_code error;  // what is missing is said by who reads it
+  std::error_code error;  // the reader reports a missing directory
   return std::filesystem::is_directory(run_dir, error) ? check_owner_of(run_dir) : Result<void>();
 }
 
@@ -74,20 +74,20 @@ int render_again(const std::string& run_dir, const ReportFormats& formats, const
 
 namespace {
 
-// These formats are not combined: one has several runs, the other writes no file in a run directory.
+// These formats cannot be combined: `page` takes several runs, and `github` writes no file in a run directory.
 constexpr std::string_view kPage = "page";
 constexpr std::string_view kGithub = "github";
 
 struct RenderOptions {
-  PageOptions page;                   // its runs and its place are those of all formats
-  std::optional<std::string> format;  // none: what a run leaves
+  PageOptions page;                   // its runs and its output path apply to all formats
+  std::optional<std::string> format;  // none: all reports of a run
   bool force = false;
 
   bool is(std::string_view name) const { return format == name; }
-  const std::string& run_dir() const { return page.runs.front(); }  // or a packed run
+  const std::string& run_dir() const { return page.runs.front(); }  // run directory or packed run
 };
 
-// Each option fits the format.
+// Returns an error if an option does not fit the format.
 Result<void> check_options(const RenderOptions& options) {
   const PageOptions& page = options.page;
   for (const auto& [name, value] : {std::pair("--against", &page.against),
@@ -118,7 +118,7 @@ Result<ReportFormats> formats_of(const RenderOptions& options) {
   return parse_formats(*options.format, {std::string(kPage), std::string(kGithub)});
 }
 
-// Unpacks a file of `report pack`. Returns the run directory that it becomes.
+// Unpacks a file of `report pack` and renders its reports. Returns the exit code.
 int unpack_and_render(const RenderOptions& options, const ReportFormats& formats) {
   const std::string& packed = options.run_dir();
   std::string directory = options.page.out;
@@ -249,7 +249,7 @@ PrivateNames names_here() {
   const std::string user = user_name(::getuid());  // "alice (uid 1000)"
   names.users = {environment_value("USER"), environment_value("LOGNAME"), environment_value("SUDO_USER"),
                  user.substr(0, user.find(" ("))};
-  std::erase(names.users, user);  // without a name
+  std::erase(names.users, user);  // the user has no name
   names.addresses = own_addresses();
   names.directories.emplace_back(environment_value("HOME"), "HOME");
   const fs::path programs = Installation().directory();

@@ -1,4 +1,4 @@
-// What the subcommands of `report` share with each other and with `finish`.
+// Functions that the subcommands of `report` share with each other and with `finish`.
 #pragma once
 
 #include <string>
@@ -12,29 +12,30 @@
 
 namespace proctor::cli {
 
-// Whether reports may be written to the run directory, if it is there (harness/base/replace_file.h).
+// Returns an error if the run directory exists and reports must not be written to it (harness/base/replace_file.h).
 Result<void> check_reports_place(const std::string& run_dir);
 
-// A journal that no run wrote, and what it tells. There is no such file yet.
+// Writes a journal from events and returns the resolved run. The file must not exist yet.
 Result<ResolvedRun> write_journal(const std::vector<Event>& events, const std::string& path);
 
-// Prints the summary and where the reports are. Returns 0, or 2 when there is no readable journal.
-// `out`: where they are written, "" = in the run directory.
+// Renders the reports, and prints the summary and their paths. Returns 0, or 2 if there is no readable journal. `out`
+// is the directory of the reports; "": the run directory.
 int render_again(const std::string& run_dir, const ReportFormats& formats = default_formats(),
                  const std::string& out = {});
 
-// One page of several runs, or of one with its past. An option that is empty was not given.
+// Options of one page for several runs, or for one run with its history. "" means not given.
 struct PageOptions {
   std::vector<std::string> runs;
-  std::string against;   // an older run
-  std::string history;   // a file
-  std::string gate;      // a file of `gate --json`
-  std::string coverage;  // a file of `list --coverage --json`
-  std::string out;       // the page
+  std::string against;   // path of an older run
+  std::string history;   // path of a history
+  std::string gate;      // path of a file of `gate --json`
+  std::string coverage;  // path of a file of `list --coverage --json`
+  std::string out;       // path of the page
 };
 int make_page(const PageOptions& options);
 
-// Annotations, job summary and outputs of a step. `force`: annotations also outside of GitHub Actions.
+// Prints annotations, and writes the job summary and outputs of a step. `force`: print annotations also outside of
+// GitHub Actions.
 int show_in_github(const std::string& run_dir, bool force);
 
 void add_report_diff(CLI::App& report, Action& action);   // report diff

@@ -1,4 +1,4 @@
-// `proctor report diff A B`: what changed from one run to another.
+// Implements `proctor report diff A B`: compares two runs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ struct DiffOptions {
   std::string after;
   std::string json;
   std::string markdown;
-  std::optional<std::string> fail_on{};  // none: nothing is judged
+  std::optional<std::string> fail_on{};  // none: no judgement
 };
 
 std::vector<std::string> class_names() {
@@ -69,7 +69,7 @@ bool is_junit(const std::string& place) {
   return fs::exists(place, error) && !fs::is_directory(place, error) && !is_report_of_run(place);
 }
 
-// What a JUnit file calls the cases of a run, by which the two are compared.
+// The ids of a run's cases by their names in a JUnit file, for comparing a run with a JUnit file.
 using OurIds = std::map<std::string, std::string>;
 
 OurIds ids_by_junit(const ResolvedRun& run) {
@@ -86,7 +86,7 @@ void name_as_ours(RunResults& junit, const OurIds& ids) {
   }
 }
 
-// history:DB@COMMIT
+// Loads a run from history:DB@COMMIT.
 Result<RunResults> load_from_history(const std::string& place) {
   const std::string at = place.substr(kHistory.size());
   const std::size_t mark = at.rfind('@');
@@ -97,7 +97,7 @@ Result<RunResults> load_from_history(const std::string& place) {
   return results_at(*history, at.substr(mark + 1));
 }
 
-// One run after the other: of each only its results are kept.
+// Loads the runs one after the other and keeps only their results.
 class Loader {
  public:
   explicit Loader(const DiffOptions& options)
@@ -151,7 +151,7 @@ Result<void> write_files(const DiffOptions& options, const Diff& diff) {
   return replace_file(options.markdown, diff_markdown(diff));
 }
 
-// A case of a named class is found whatever else is missing; that there is none has to be known.
+// Returns the exit code. A case of a named class counts in any case. The result "none" requires a complete comparison.
 int judge(const std::string& list, const std::set<Change>& classes, const Diff& diff) {
   const auto found = std::ranges::count_if(
       diff.comparison.changes, [&](const CaseChange& change) { return classes.contains(change.change); });

@@ -1,5 +1,5 @@
-// `proctor report render RUN_DIR --format github`: the run as GitHub Actions shows it. Nothing is run here; everything that
-// is written is a function of the journal.
+// Implements `proctor report render RUN_DIR --format github`: prints a run for GitHub Actions. It starts nothing, and
+// all output is a function of the journal.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ Result<void> append(const char* name, const std::string& path, const std::string
   return {};
 }
 
-// What a step wrote before counts as well.
+// Appends the job summary. Text that the step wrote earlier counts toward the limit.
 Result<void> append_summary(const ResolvedRun& run, const std::string& path) {
   std::error_code absent;
   const auto size = std::filesystem::file_size(path, absent);
@@ -51,14 +51,15 @@ Result<void> append_summary(const ResolvedRun& run, const std::string& path) {
   return append("GITHUB_STEP_SUMMARY", path, text);
 }
 
-// "" where the run has no such report: it was killed, and `finish` has not written them yet.
+// Returns the path of a report; "" if it does not exist, because the run was killed and `finish` has not written it
+// yet.
 std::string report_file(const std::string& run_dir, const char* name) {
   const std::filesystem::path path = std::filesystem::path(run_dir) / name;
   std::error_code absent;
   return std::filesystem::is_regular_file(path, absent) ? path.string() : "";
 }
 
-// A case that was not run has not failed: it is counted in `total` alone.
+// A case that was not run is counted only in `total`.
 std::string count_outputs(const ResolvedRun& run) {
   const Summary& summary = run.summary;
   return fmt::format("total={}\npassed={}\nfailed={}\nskipped={}\nflaky={}\n", summary.planned(),
@@ -66,7 +67,7 @@ std::string count_outputs(const ResolvedRun& run) {
                      run.failures.flaky);
 }
 
-// A value of several lines would be outputs of its own.
+// Appends the outputs. A value with several lines is refused, because its lines would be outputs of their own.
 Result<void> append_outputs(const ResolvedRun& run, const std::string& run_dir, const std::string& path) {
   if (run_dir.find_first_of("\r\n") != run_dir.npos) {
     return Error::refused("The path of the run directory must be one line (got `" + run_dir + "`)");

@@ -1,4 +1,4 @@
-// `proctor report merge RUN_DIR... --out DIR`: one report out of the shards of a plan.
+// Implements `proctor report merge RUN_DIR... --out DIR`: merges the shards of a plan into one run.
 #include "harness/cli/report_merge.h"
 
 #include <algorithm>
@@ -32,7 +32,8 @@ struct MergeOptions {
   std::string history;
 };
 
-// Whether the directory is what an earlier merge wrote. Its inputs are elsewhere, so that it can be written again.
+// Returns whether the directory is the result of an earlier merge. Such a result can be replaced, because its inputs
+// are elsewhere.
 bool is_merged_run(const std::string& directory) {
   std::error_code error;
   if (fs::is_symlink(fs::symlink_status(directory, error)) ||
@@ -43,7 +44,7 @@ bool is_merged_run(const std::string& directory) {
                                     [](const auto& entry) { return entry.first.starts_with("shard."); });
 }
 
-// Without that directory, which `proctor-out/*` names too.
+// Removes that directory from the inputs, because `proctor-out/*` contains it too.
 std::vector<std::string> without(const std::string& directory, std::vector<std::string> run_dirs) {
   std::erase_if(run_dirs, [&](const std::string& name) {
     std::error_code error;
@@ -63,14 +64,14 @@ Result<ResolvedRun> load(const std::string& report) {
   return run ? std::move(run) : Error::usage_of(run.error());
 }
 
-// A core is mostly holes, and may be as long as all memory; so may be what a test put beside it.
+// A core file is mostly holes and may be as large as all memory. A file of a test may be like that too.
 Result<void> copy_one(const fs::path& from, const fs::path& to) {
   constexpr mode_t kCore = 0600;
   constexpr mode_t kOther = 0644;
   return copy_with_holes(from, to, from.extension() == ".core" ? kCore : kOther);
 }
 
-// Without symbolic links: they may lead anywhere.
+// Copies a tree without symbolic links, which may lead anywhere.
 Result<void> copy_tree(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::create_directories(to, error);
@@ -89,7 +90,7 @@ Result<void> copy_tree(const fs::path& from, const fs::path& to) {
   return {};
 }
 
-// Logs and evidence, to where the merged journal says they are.
+// Copies logs and evidence to the paths in the merged journal.
 Result<void> copy_files(const MergePart& part, const fs::path& out) {
   const auto directory = run_directory_of(part.name);
   if (!directory) return directory.error();
@@ -102,7 +103,7 @@ Result<void> copy_files(const MergePart& part, const fs::path& out) {
   return {};
 }
 
-// Writes the journal of the whole, and returns what it tells.
+// Writes the merged journal, and returns the resolved run.
 Result<ResolvedRun> write_whole(std::vector<MergePart> parts, const std::string& path) {
   auto journal = Journal::open(path);
   if (!journal) return journal.error();

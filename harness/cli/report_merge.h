@@ -1,4 +1,4 @@
-// The runs of a plan's shards as one run directory, for `report merge` and for who started the shards.
+// Merges the runs of a plan's shards into one run directory, for `report merge` and for `slurm run`.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 namespace proctor::cli {
 
 struct MergedRun {
-  std::string directory;  // absolute; with all reports
+  std::string directory;  // absolute; contains all reports
   ResolvedRun run;
-  std::size_t runs = 0;  // of which it is made
+  std::size_t runs = 0;  // number of merged runs
 };
 
-// `out` is new, empty, or what an earlier merge wrote: that one is replaced, and is no input. Nothing is written where the
-// shards do not add up to their plan.
+// `out` must be new, empty, or the result of an earlier merge. An earlier result is replaced and is not used as an
+// input. Nothing is written if the shards do not complete their plan.
 Result<MergedRun> merge_run_directories(const std::vector<std::string>& run_dirs, const std::string& out);
 
 }  // namespace proctor::cli

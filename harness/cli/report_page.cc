@@ -1,4 +1,5 @@
-// `proctor report render RUN_DIR... --format page --out FILE`: one page of several runs, or of one with its past.
+// Implements `proctor report render RUN_DIR... --format page --out FILE`: one page for several runs, or for one run
+// with its history.
 #include <cstdio>
 #include <deque>
 #include <filesystem>
@@ -18,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A run, and all that its part of the page is made of.
+// A run and all data for its part of the page.
 struct Loaded {
   fs::path run_dir;
   ResolvedRun run;
@@ -80,7 +81,7 @@ class PageMaker {
     if (!run) return run.error();
     RunResults results = results_of(*run);
     results.place = report;
-    if (!options_.gate.empty()) {  // which runs a verdict is of, it says by their journals
+    if (!options_.gate.empty()) {  // a verdict identifies its runs by the digests of their journals
       auto digest = run_journal_sha256(report);
       if (!digest) return digest.error();
       results.journal_sha256 = *std::move(digest);
@@ -110,7 +111,7 @@ class PageMaker {
       auto past = past_of(*history, run.results);
       if (!past) return past.error();
       run.past = *std::move(past);
-      // Several runs are of one moment; what changed is said of one alone.
+      // Changes are shown only for a single run, because several runs belong to one moment.
       if (runs_.size() > 1 || run.past->runs.empty() || !options_.against.empty()) continue;
       auto before = run_in(*history, run.past->runs.back().run_id);
       if (!before) return before.error();

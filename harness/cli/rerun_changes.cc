@@ -57,7 +57,7 @@ std::vector<PlannedSuite> suites_of(const ResolvedRun& run, const std::vector<st
   return suites;
 }
 
-// Of those whose digest the run told.
+// Compares the programs whose digests are in the journal.
 void compare_programs(const ResolvedRun& run, const std::vector<PlannedSuite>& suites,
                       std::vector<std::string>& changes) {
   DigestsNow now;
@@ -78,7 +78,7 @@ void compare_programs(const ResolvedRun& run, const std::vector<PlannedSuite>& s
 
 // ---- Devices ----
 
-// The ids in --devices and --pin of a rerun.
+// Returns the device ids in --devices and --pin of a rerun.
 std::set<std::string> devices_named_in(const std::vector<std::string>& words) {
   std::set<std::string> ids;
   std::string list = option_value(words, "--devices");
@@ -107,7 +107,7 @@ Result<FoundDevices> devices_here(const ResolvedRun& run, const RerunCommand& co
   return (*machine)->devices(backends_of(wanted));
 }
 
-// A machine that lacks what it had is no mistake in the command.
+// A missing device is an error of the machine, not a usage error.
 Error not_here(const std::string& what) {
   return {ErrorKind::kSystem, "run again on the same device: " + what,
           "Use `proctor rerun --any-device` to use any device of this machine.", 0};

@@ -1,4 +1,4 @@
-// What a rerun would find otherwise than the run did: the files that decided what was run, the programs, the devices.
+// Finds what changed since a run: configuration files, programs and devices. `rerun` and `run --resume` use it.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace proctor::cli {
 
-// One sentence for each file or program of these cases (none: of all) that is another one now, with the digests. The
-// current directory is that of the run.
+// Returns one sentence with digests for each changed file or program of these cases (empty: all cases). The current
+// directory must be that of the run.
 std::vector<std::string> changes_since(const ResolvedRun& run, const std::vector<std::string>& case_ids);
 
-// What the journal does not tell, so that nobody can say whether it changed: one sentence each.
+// Returns one sentence for each value that the journal lacks, so that a change cannot be detected.
 std::vector<std::string> untold_by(const ResolvedRun& run, const std::vector<std::string>& case_ids);
 
-// An error unless each device that `command` names is here, and is the one that the run had.
+// Returns an error unless each device in `command` exists here and is the same device as in the run.
 Result<void> check_same_devices(const ResolvedRun& run, const RerunCommand& command);
 
 }  // namespace proctor::cli

@@ -1,5 +1,6 @@
-// `proctor rerun [RUN_DIR]`: the same run again, with the cases that are asked for. `proctor run --resume RUN`: what it left.
-// This process becomes that `proctor run`, so its output, its signals and its exit code are the run's own.
+// Implements `proctor rerun [RUN_DIR]`, which repeats a run with the selected cases, and `proctor run --resume RUN`,
+// which runs its remaining cases. This process is replaced by that `proctor run`, so output, signals and exit code are
+// those of the new run.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -55,7 +56,7 @@ struct RerunOptions {
   std::string out;
 };
 
-// Empty: the whole run.
+// Returns the ids of the selected cases; empty: the whole run.
 Result<std::vector<std::string>> selected_cases(const RerunOptions& options, const ResolvedRun& run) {
   std::vector<std::string> ids;
   for (const auto& id : options.cases) {
@@ -74,7 +75,7 @@ Result<std::vector<std::string>> selected_cases(const RerunOptions& options, con
   return ids;
 }
 
-// `exec` knows one command and no repeats.
+// Refuses options of `run`, because a run of `exec` has one command and no repeats.
 Result<void> check_exec(const RerunOptions& options) {
   const bool is_of_run = !options.cases.empty() || options.bisect || options.repeat || options.each_device ||
                          options.jobs > 0 || options.quiet || options.verbose;
@@ -83,18 +84,19 @@ Result<void> check_exec(const RerunOptions& options) {
                         "Use `proctor run --repeat N --each-device -- COMMAND` to repeat a command.");
 }
 
-// `--name value` before the `--` that ends our options.
+// Inserts `--name value` before the `--` that ends Proctor's options.
 void add_option(std::vector<std::string>& words, const std::vector<std::string>& option) {
   words.insert(std::find(words.begin(), words.end(), "--"), option.begin(), option.end());
 }
 
-// What has no dry run is only printed. A run that insists on its cards has none, since it has to look for them.
+// Returns whether the command has a dry run; otherwise it is only printed. With --require-card-per-rank there is no dry
+// run, because the run must probe the cards.
 bool has_dry_run(const RerunCommand& command, bool is_exec) {
   const auto end = std::find(command.words.begin(), command.words.end(), "--");
   return !is_exec && std::find(command.words.begin(), end, "--require-card-per-rank") == end;
 }
 
-// What is asked for replaces what the run had.
+// Adds the options of the rerun, which replace those of the run.
 Result<void> add_options(const RerunOptions& options, bool has_dry_run, std::vector<std::string>& words) {
   const auto replace = [&](const std::string& name, const std::string& value) {
     words = without_options(words, {name});
@@ -115,14 +117,14 @@ Result<void> add_options(const RerunOptions& options, bool has_dry_run, std::vec
   if (options.verbose) add_option(words, {"--verbose"});
   if (options.dry_run && has_dry_run) add_option(words, {"--dry-run"});
   if (options.out.empty()) return {};
-  std::error_code ec;  // it is relative to where we are, not to where the run was
+  std::error_code ec;  // relative to the current directory, not to the run's
   const auto out = std::filesystem::absolute(options.out, ec);
   if (ec) return Error::system("find " + options.out, ec.value());
   add_option(words, {"--out", out.string()});
   return {};
 }
 
-// What an earlier rerun wrote for the devices that its cases had. On one device alone, nothing is compared.
+// Removes the device options that an earlier rerun added. On a single device, no devices are compared.
 void leave_chosen_devices_out(const ResolvedRun& run, RerunCommand& command) {
   const auto leave_out = [&command](const std::string& option, const std::string& text) {
     command.left_out.push_back(text);
@@ -135,7 +137,7 @@ void leave_chosen_devices_out(const ResolvedRun& run, RerunCommand& command) {
 }
 
 std::string command_directory() {
-  std::error_code ignored;  // then the line says where to go
+  std::error_code ignored;  // on an error, the printed line contains the directory
   return std::filesystem::current_path(ignored).string();
 }
 
@@ -144,7 +146,7 @@ std::optional<std::string> variable_of_this_process(const std::string& name) {
   return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }
 
-// Where the run was, with the variables of its caller.
+// Changes to the run's directory and sets the variables of its caller.
 Result<void> go_to(const RerunCommand& command) {
   if (::chdir(command.directory.c_str()) != 0)
     return Error::system("go to " + command.directory + ", where the run was", errno);
@@ -178,7 +180,7 @@ Result<void> check_same(const RerunOptions& options, const ResolvedRun& run,
   return check_same_devices(run, command);
 }
 
-// The command on one line, for a shell in `here`: of many cases only the first.
+// Returns the command on one line, for a shell in `here`. Only the first of many cases are shown.
 std::string short_line(const RerunCommand& command, const std::string& here) {
   const auto end = std::find(command.words.begin(), command.words.end(), "--");
   RerunCommand shortened = command;
@@ -189,7 +191,7 @@ std::string short_line(const RerunCommand& command, const std::string& here) {
     const bool is_case = word < end && *word == "--case";
     const bool is_pin = word < end && *word == "--pin";
     if ((is_case && ++cases > kShownCases) || (is_pin && ++pins > kShownCases)) {
-      ++word;  // its id
+      ++word;  // skips the value
     } else {
       shortened.words.push_back(*word);
     }
@@ -222,7 +224,7 @@ Error ended_by_others(const std::string& run_dir) {
                         "Select the cases of one suite with --case ID, or start CTest with --rerun-failed.");
 }
 
-// Who gives a case in the place of the run means one of the latest run.
+// If the user typed a case as the run directory, suggests the case of the latest run.
 Error no_run(Error error, const std::string& place) {
   std::error_code unknown;
   const auto latest =
@@ -272,7 +274,7 @@ int rerun(const RerunOptions& options) {
 
 // ---- `run --resume` ----
 
-// Two runners would have the same cases.
+// Returns an error while the runner is alive, because two runners would run the same cases.
 Result<void> check_ended(const std::string& run_dir) {
   const auto record = read_run_record(run_dir);
   if (!record || !*record || examine_runner(**record).state != RunnerState::kAlive) return {};
@@ -289,8 +291,9 @@ Result<RerunCommand> resume_command(const std::string& run_dir, const ResolvedRu
       run.plan.stack, [](const auto& entry) { return entry.first.starts_with("shard."); });
   if (command.words.empty() || is_merged)
     return Error::refused(run_dir + " has the cases of several runs", "Resume each of these runs.");
-  command.words = without_options(command.words, {"--min-executed"});  // of the whole run
-  std::error_code ec;  // it is relative to where we are, not to where the run was
+  command.words =
+      without_options(command.words, {"--min-executed"});  // this minimum applies to the whole run
+  std::error_code ec;  // relative to the current directory, not to the run's
   const auto directory = std::filesystem::absolute(run_dir, ec);
   if (ec) return Error::system("find " + run_dir, ec.value());
   add_option(command.words, {"--remaining-of", directory.lexically_normal().string()});
@@ -307,7 +310,7 @@ Result<void> record_again(const std::string& run_dir, const ResolvedRun& run, co
   return history ? runner::record_run(*history, run, *sha256) : history.error();
 }
 
-// The run left no case. Reports and exit code are those of the run.
+// Handles a run without remaining cases. Reports and exit code are those of the run.
 int report_again(const std::string& run_dir, const ResolvedRun& run, const std::vector<std::string>& asked) {
   std::printf("nothing to resume: every case of %s has an outcome\n", shown(run_dir).c_str());
   if (std::ranges::find(asked, "--dry-run") != asked.end()) return kExitGreen;

@@ -1,4 +1,4 @@
-// Bad input of every kind: exit 2, a message that names value and place and suggests the near miss, and no
+// Tests bad input of every kind: exit code 2, a message with value and place that suggests the nearest name, and no
 // attempt.
 #include <gmock/gmock.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// `proctor run`.
+// Implements `proctor run` and `proctor run --resume`.
 #include "harness/cli/run_command.h"
 
 #include <cstdio>
@@ -31,8 +31,8 @@ int print_plan(const PlannedRun& planned) {
 
 // ---- --resume ----
 
-// What may be said of a run that is resumed. The options with a file get its absolute path: the run starts where the old
-// one did.
+// Returns the options that may be combined with --resume. Options with a file get its absolute path, because the run
+// starts in the directory of the old run.
 Result<std::vector<std::string>> words_with_resume(const CLI::App& command) {
   static const std::set<std::string> kFiles = {"--out", "--junit", "--history"};
   static const std::set<std::string> kOthers = {"--dry-run",     "--verbose",   "--quiet",
@@ -70,12 +70,13 @@ bool is_ci() {
   return ci != nullptr && std::string_view(ci) == "true";
 }
 
-// The signals of this process are requests to the run. One that comes too late for it ends this process.
+// Runs with the signals of this process as requests to the run. A signal that comes too late for the run ends this
+// process.
 Result<RunResult> run_with_signals(RunRequest& request, Machine& machine, RunDisplay& display) {
   const auto control = RunControl::open(stop_here);
   if (!control) return control.error();
   std::optional<CallerSignals> signals(std::in_place, **control);
-  // A server is started in the background: it outlives the step of a workflow that started it.
+  // A server is started in the background and must outlive the workflow step that started it.
   const bool watches = is_ci() && !request.server.ready_regex;
   request.caller.is_parent_unwatched = watches && !signals->watch_parent();
   auto result = run(request, machine, display, **control);

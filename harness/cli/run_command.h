@@ -1,4 +1,4 @@
-// `proctor run`, `exec` and `accept` as commands. harness/runner has the run itself.
+// Executes `proctor run`, `exec` and `accept`. The run itself is in harness/runner.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace proctor::cli {
 
-// Returns the exit code, or ends this process by the signal that ended the run.
+// Returns the exit code. If a signal ended the run, this process ends by the same signal.
 int execute_run(TypedRequest typed, const AfterDashes& after_dashes, RunDisplay& display);
 
-// Becomes the run of what the run in this directory left, with the options of that run and these words. Returns only if
-// there is no such run: the exit code.
+// Resumes the run in this directory: replaces this process by a run of its remaining cases, with its options and with
+// `more`. Returns an exit code only if that is impossible.
 int resume_run(const std::string& run_dir, const std::vector<std::string>& more);
 
-// Records a command line of `run --join` that cannot be read in the reports of the whole.
+// Records an invalid command line of `run --join` in the reports of the joined run.
 void refuse_part(const std::vector<std::string>& arguments, const Error& error);
 
 }  // namespace proctor::cli

@@ -1,4 +1,4 @@
-// `proctor run` from outside: what it answers, what it leaves on disk, and how it ends when it is disturbed.
+// Tests `proctor run` as a process: its output, the files that it leaves, and its end after an interruption.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <signal.h>
@@ -20,7 +20,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-// A `proctor`-kind suite in shell: the protocol needs no library.
+// A suite of kind `proctor` in shell: the protocol needs no library.
 constexpr const char* kShellSuite = R"(#!/bin/sh
 say() { echo "{\"v\":1,\"case\":\"$name\",$1}" >&"$PROCTOR_EVENTS_FD"; }
 case "$1" in
@@ -42,7 +42,7 @@ esac
 
 class Run : public ProctorTest {
  protected:
-  // Outcomes by id, as "outcome(reason)"; fails the test if an id is there twice.
+  // Returns the outcomes by id, as "outcome(reason)". The test fails if an id occurs twice.
   std::map<std::string, std::string> outcomes(const std::string& run_dir = "out") {
     std::map<std::string, std::string> found;
     const json report = json::parse(read(run_dir + "/report.json"), nullptr, false);
@@ -60,7 +60,7 @@ class Run : public ProctorTest {
 
   json report() { return json::parse(read("out/report.json"), nullptr, false); }
 
-  // A suite of one command per line: name, then what /bin/sh runs.
+  // Writes a suite for each command: its name, and the script for /bin/sh.
   void write_commands(const std::vector<std::pair<std::string, std::string>>& commands) {
     std::string config;
     for (const auto& [name, script] : commands) {
@@ -95,7 +95,7 @@ TEST_F(Run, ReportsOutcomesOfProctorSuite) {
   EXPECT_FALSE(fs::exists(path("out/run.json"))) << "nothing is left to sweep";
 }
 
-// The case answers for it, and neither the runner nor the machine.
+// The case must fail with a code problem, not the runner or the machine.
 TEST_F(Run, AttributesInvalidEventsToCode) {
   write("suite.sh", R"sh(#!/bin/sh
 say() { echo "$1" >&"$PROCTOR_EVENTS_FD"; }
@@ -124,7 +124,7 @@ say "{\"v\":1,\"case\":\"$name\",\"event\":\"end\",\"result\":\"pass\"}"
   EXPECT_THAT(ended.out, Not(HasSubstr("owner:         machine")));
 }
 
-// Whoever reads the journal later says what it ignores.
+// Later readers of the journal must report what they ignore.
 TEST_F(Run, ReadersSurviveTooDeepJournalLine) {
   write_commands({{"one", "true"}});
   ASSERT_EQ(run({}).exit_code, 0);
@@ -309,7 +309,7 @@ TEST_F(Run, SecondSignalKillsCaseIgnoringFirst) {
   EXPECT_EQ(termination["forced"], true) << read("out/report.json");
 }
 
-// A command that hangs and prints would last as long as the job, and leave no report.
+// A command that hangs and prints would run as long as the job and leave no report.
 TEST_F(Run, WarnsInCiAboutUnlimitedCommand) {
   write_commands({{"a", "true"}});
   const std::string warning = "a/sh has no time limit, and the run has no deadline";
@@ -334,7 +334,7 @@ TEST_F(Run, DryRunPrintsWarnings) {
   EXPECT_THAT(ended.err, HasSubstr("warning: proctor.toml:4: override for `b/*` matches no case"));
 }
 
-// Nothing arrives here when only the shell around us is shot; the dead parent is noticed all the same.
+// No signal arrives if only the parent shell is killed, but the death of the parent is detected.
 TEST_F(Run, ParentDeathUnderCiStopsRun) {
   write_commands({{"a", "exec sleep 1000"}});
   const auto shoot_shell = [&](pid_t shell) {
@@ -354,7 +354,7 @@ TEST_F(Run, JournalOfKilledRunRendersEveryReport) {
     EXPECT_TRUE(wait_for("out/journal.jsonl", "attempt_started", 2));
     ::kill(pid, SIGKILL);
   };
-  // A run beside this one sweeps what dead runners left in /tmp, and not what they left here.
+  // A concurrent run of another test removes leftovers of dead runners in /tmp, so this test uses another directory.
   const Ended ended = run({"--jobs", "1"}, {.env = {"TMPDIR=/var/tmp"}, .while_running = shoot});
   EXPECT_EQ(ended.signal, SIGKILL);
   const std::string scratch = json::parse(read("out/run.json"), nullptr, false)["scratch"][0];

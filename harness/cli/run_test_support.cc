@@ -18,7 +18,7 @@ int count(const std::string& text, const std::string& part) {
   return found;
 }
 
-// What a run on the developer's machine or in CI would inherit and a test must not depend on.
+// Variables that a developer's machine or a CI job may set, and on which a test must not depend.
 constexpr const char* kCleared[] = {
     "CI",           "NO_COLOR",    "CLICOLOR_FORCE", "CUDA_VISIBLE_DEVICES", "ZE_AFFINITY_MASK",
     "GTEST_FILTER", "GTEST_OUTPUT"};

@@ -1,5 +1,4 @@
-// Runs the real `proctor` in a directory of its own and keeps what it wrote; for the tests of the command
-// line.
+// A fixture that runs the real `proctor` in a temporary directory and keeps its output, for tests of the command line.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +19,7 @@ class ProctorTest : public testing::Test {
  protected:
   void SetUp() override;
 
-  // `proctor ARGUMENTS` in directory().
+  // Runs `proctor ARGUMENTS` in directory().
   Ended proctor(const std::vector<std::string>& arguments, const ChildOptions& options = {});
   Ended run_child(const std::vector<std::string>& argv, const ChildOptions& options);
 
@@ -28,10 +27,10 @@ class ProctorTest : public testing::Test {
   std::string path(const std::string& name) const { return directory() + "/" + name; }
   void write(const std::string& name, const std::string& text, bool executable = false) const;
   std::string read(const std::string& name) const;
-  // Waits until `name` holds `text` `times` times; false after a minute.
+  // Waits until the file `name` contains `text` `times` times. Returns false after a minute.
   bool wait_for(const std::string& name, const std::string& text, int times = 1) const;
 
-  static std::string program();  // absolute path of proctor
+  static std::string program();  // returns the absolute path of proctor
 
  private:
   std::unique_ptr<ScratchRoot> root_;

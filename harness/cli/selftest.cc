@@ -1,4 +1,4 @@
-// `proctor selftest`: proves that every check can fail, and that every fault of the simulator is caught.
+// Implements `proctor selftest`: proves that every check can fail, and that every fault of the simulator is caught.
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ constexpr const char* kExemptionsFile = "selftest_exemptions.toml";
 constexpr Milliseconds kSweepOfRows{1'000};
 const std::vector<std::string> kArguments = {"size", "seed"};
 
-// The simulated machine of each row, unless another is asked for: a card for each rank of any check.
+// The default simulated machine of each row. It has a card for each rank of any check.
 const char* default_topology(const std::string& backend) { return backend == "cuda" ? "cuda:5" : "xpu:4x2"; }
 
 struct SelftestOptions {
@@ -72,7 +72,7 @@ class SelftestCommand {
   FoundDevices devices_;
   std::string out_;
   std::optional<RunRecordFiles> record_;
-  bool narrowed_ = false;  // to some suites
+  bool narrowed_ = false;  // only some suites were selected
   std::size_t done_ = 0;
 };
 
@@ -84,7 +84,7 @@ int SelftestCommand::execute() {
   return run();
 }
 
-// What can be refused without starting anything.
+// Checks everything that can be refused before any process starts.
 Result<void> SelftestCommand::check() {
   if (auto completed = complete(options_.plan.config); !completed) return completed;
   if (auto read = read_suite_arguments(options_.suite_arguments, kArguments, options_.plan.extent,
@@ -98,7 +98,7 @@ Result<void> SelftestCommand::check() {
   options_.plan.selection.backend = backend;
   if (options_.machine.sim.empty()) options_.machine.sim = default_topology(backend);
   narrowed_ = !options_.plan.selection.suites.empty();
-  // A configuration in this directory would otherwise put its suites in the place of ours.
+  // A configuration in this directory would otherwise replace the built-in suites by its own.
   if (!narrowed_) {
     for (const auto& suite : Installation().builtin_suites()) {
       if (to_string(suite.backend) == backend) options_.plan.selection.suites.push_back(suite.name);
@@ -142,12 +142,12 @@ Result<void> SelftestCommand::prepare() {
   auto outcome = discover_plan(options_.plan, *machine_);
   if (!outcome) return outcome.error();
   plan_ = std::move(outcome->plan);
-  // Foreign suites list no faults.
+  // Suites of other kinds declare no faults.
   std::erase_if(plan_.cases, [&](const Case& test) { return !plan_.suites[test.suite].kind->ours(); });
   auto matrix = make_matrix(plan_, fault_catalogue(options_.backend), options_.matrix);
   if (!matrix) return matrix.error();
   matrix_ = std::move(*matrix);
-  // Only some suites were looked at: faults that others list are not theirs to catch.
+  // If only some suites were selected, faults that only other suites declare need not be caught.
   matrix_.partial = matrix_.partial || narrowed_;
   if (auto checked = check_listed_faults(); !checked) return checked;
   auto devices = machine_->devices(backends_of(plan_));
@@ -198,7 +198,7 @@ Result<void> SelftestCommand::set_up_directory() {
   return {};
 }
 
-// Each row has a machine of its own, so no row waits for another's device.
+// Each row has its own machine, so no row waits for a device of another row.
 Result<std::vector<std::string>> SelftestCommand::environment_of(const Case& test, const SimSession& session,
                                                                  int rank) {
   const auto all = static_cast<std::size_t>(std::max(test.devices, 0));
@@ -216,7 +216,7 @@ Result<std::vector<std::string>> SelftestCommand::environment_of(const Case& tes
   return environment ? Result(std::move(environment->variables)) : environment.error();
 }
 
-// On a terminal only: a log has the table at the end.
+// Prints the progress, only on a terminal. A log has the table at the end.
 void SelftestCommand::show_progress(const SelftestRow& row, const SelftestResult& result) {
   ++done_;
   if (!output_.is_smart()) return;
@@ -224,7 +224,7 @@ void SelftestCommand::show_progress(const SelftestRow& row, const SelftestResult
                 plan_.cases[result.test].id + (row.fault.empty() ? "" : "  " + row.fault));
 }
 
-// Of what no row could end, so that `finish` or the next run tries again.
+// Records processes that could not be ended, so that `finish` or the next run tries again.
 void SelftestCommand::keep_record_of(const std::vector<LeakedProcess>& left) {
   if (left.empty()) return;
   std::vector<int> pids;

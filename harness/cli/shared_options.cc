@@ -21,7 +21,7 @@ void add_as_in_run(CLI::App& command, const char* name, std::string& place) {
 }  // namespace
 
 CLI::Validator one_of(std::vector<std::string> choices) {
-  const std::string known = fmt::format("{{{}}}", fmt::join(choices, ","));  // what completion reads
+  const std::string known = fmt::format("{{{}}}", fmt::join(choices, ","));  // completion reads this form
   const auto check = [choices = std::move(choices)](const std::string& text) -> std::string {
     const auto checked = check_choice(text, choices);
     return checked ? "" : checked.error().what;

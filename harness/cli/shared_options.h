@@ -1,4 +1,4 @@
-// Options that several commands share, and the words behind `--`.
+// Options that several commands share, and the command after `--`.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,20 +11,20 @@
 
 namespace proctor::cli {
 
-// What CLI11 checks of a value. Its own validators have other words in each of its versions.
+// Validators for CLI11. The text of CLI11's own validators differs between its versions.
 CLI::Validator one_of(std::vector<std::string> choices);
 CLI::Validator from_to(int least, int most);
 
-// For commands that have these options and no RunRequest.
+// For commands that have these options but no RunRequest.
 void add_simulation_option(CLI::App& command, MachineOptions& options);
 void add_devices_option(CLI::App& command, MachineOptions& options);
 void add_suite_arguments(CLI::App& command, std::vector<std::string>& typed,
                          const std::vector<std::string>& names);
 
-// What follows `--` on the command line; nullopt: there is no `--`.
+// The words after `--` on the command line; nullopt without `--`.
 using AfterDashes = std::optional<std::vector<std::string>>;
 
-// Completes the request with the directory where proctor was started, the user's file, and the command after `--`.
+// Adds to the request the directory where proctor was started, the path of the user's file, and the command after `--`.
 Result<void> complete(RunRequest& request, const AfterDashes& after_dashes);
 Result<void> complete(ConfigOptions& config);
 

@@ -1,5 +1,5 @@
-// `proctor slurm run`: a job array whose tasks run the shards of a plan, and one report of them. The scheduler is Slurm;
-// Proctor submits, watches and merges.
+// Implements `proctor slurm run`: a job array whose tasks run the shards of a plan, with one merged report. Slurm
+// schedules the tasks; Proctor submits, watches and merges.
 
 #include <fmt/format.h>
 
@@ -41,7 +41,7 @@
 namespace proctor::cli {
 namespace {
 
-// `proctor slurm accept`: `proctor accept` on every node of an allocation, and the nodes compared with each other.
+// Implements `proctor slurm accept`: runs `proctor accept` on every node of an allocation and compares the nodes.
 
 struct SlurmAcceptRequest {
   std::string out{};  // --out; "": a new directory in proctor-out/
@@ -51,9 +51,10 @@ struct SlurmAcceptRequest {
 namespace fs = std::filesystem;
 constexpr const char* kPackage = "slurm-client";
 constexpr Milliseconds kQuestion{30'000};
-constexpr Milliseconds kLongestStep{31LL * 24 * 3'600'000};  // Slurm has the limit of the job
+constexpr Milliseconds kLongestStep{31LL * 24 *
+                                    3'600'000};  // no limit of its own: Slurm enforces the limit of the job
 
-// Of the allocation, one name each.
+// Returns the node names of the allocation.
 Result<Words> nodes_of_job() {
   const char* list = std::getenv("SLURM_JOB_NODELIST");
   if (!own_slurm_job() || list == nullptr || *list == '\0') {
@@ -82,7 +83,7 @@ Result<std::string> make_directory(const std::string& out) {
   return absolute.string();
 }
 
-// One task on each node, which a broken one does not end for the others.
+// Starts one task on each node. A failing task does not end the others.
 Words srun_line(const SlurmAcceptRequest& request, const Words& nodes, const std::string& directory,
                 const Words& accept) {
   Words line = {"srun",
@@ -157,15 +158,15 @@ constexpr Milliseconds kLastLinesLimit{1000};
 
 struct SlurmRequest {
   std::string plan{};
-  int shards = 0;  // 0: as many as the plan is balanced for
+  int shards = 0;  // 0: the number for which the plan is balanced
   std::string out{};
   bool no_wait = false;
   Words sbatch_options{};
 };
 
-// ---- The end ----
+// ---- End ----
 
-// The first that is free: merged, merged-2, ...
+// Returns the first free directory: merged, merged-2, ...
 std::string place_of_merged(const std::string& directory) {
   std::string place = directory + "/merged";
   std::error_code none;
@@ -174,7 +175,7 @@ std::string place_of_merged(const std::string& directory) {
   return place;
 }
 
-// The last line of what the task wrote.
+// Returns the last line of the task's output.
 std::string last_words(const SlurmArray& array, int shard) {
   std::string text = read_file_or_empty(fmt::format("{}/slurm-{}.out", array.directory, shard));
   while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -191,7 +192,7 @@ void report_lost(const SlurmArray& array, const SlurmTask& task, int shard, bool
     std::printf("%s\n", shown(fmt::format("  {}/slurm-{}.out: {}", array.directory, shard, words)).c_str());
 }
 
-// A failure of the node is no fault of the code.
+// Returns true for a failure of the node, which is not a failure of the code.
 bool lost_its_node(const SlurmTask& task) { return task.state == "NODE_FAIL" || task.state == "BOOT_FAIL"; }
 
 int merge_and_report(const SlurmArray& array, const Words& directories, bool lost_a_node) {
@@ -231,9 +232,9 @@ int end_of_array(const SlurmArray& array, const ArrayWatch& watch) {
   return code;
 }
 
-// ---- The steps ----
+// ---- Steps ----
 
-// Makes the directory of the array. Returns false if an empty one existed.
+// Creates the directory of the array. Returns false if an empty one existed.
 Result<bool> make_directory(SlurmArray& array, const std::string& out) {
   const fs::path path = out.empty() ? fs::path("proctor-out") / ("slurm-" + new_run_id()) : fs::path(out);
   if (auto usable = check_run_directory(path.string()); !usable) return usable.error();
@@ -245,7 +246,7 @@ Result<bool> make_directory(SlurmArray& array, const std::string& out) {
   return made;
 }
 
-// Writes all that the tasks need, and submits them.
+// Writes all files that the tasks need, and submits the tasks.
 Result<SlurmJob, SubmitError> submit(const SlurmArray& array, const std::string& plan) {
   if (auto written = replace_file(plan_of(array), plan); !written) return SubmitError{written.error()};
   if (auto written = replace_file(script_of(array), script_text(array)); !written)
@@ -253,7 +254,7 @@ Result<SlurmJob, SubmitError> submit(const SlurmArray& array, const std::string&
   return submit_job(sbatch_line(array, fmt::format("1-{}", array.shards)));
 }
 
-// Removes the files unless a job may need them: the user can then repeat the same command.
+// Removes the files unless a job may need them, so that the user can repeat the same command.
 int fail_to_submit(const SubmitError& failure, const SlurmArray& array, bool made_directory) {
   Error error = failure.error;
   std::error_code none;

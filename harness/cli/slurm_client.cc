@@ -14,25 +14,25 @@ namespace proctor::cli {
 namespace {
 
 constexpr const char* kSlurmPackage = "slurm-client";
-constexpr Milliseconds kSubmitLimit{120'000};  // a busy controller lets sbatch wait, and tries again
+constexpr Milliseconds kSubmitLimit{120'000};  // sbatch waits and retries if the controller is busy
 constexpr Milliseconds kCancelLimit{30'000};
 constexpr Milliseconds kQuestionLimit{30'000};
 
-// States in which nothing of a task runs or will run (squeue(1), JOB STATE CODES). COMPLETING is none of them: its
-// processes may still write. A requeued task is PENDING again, or one of the words with REQUEUE.
+// States in which no process of a task runs or will run (squeue(1), JOB STATE CODES). COMPLETING is not in the list,
+// because its processes may still write. A requeued task is PENDING again, or has a state with REQUEUE.
 constexpr std::array<std::string_view, 10> kOver = {"COMPLETED", "FAILED",        "CANCELLED", "TIMEOUT",
                                                     "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE",  "BOOT_FAIL",
                                                     "PREEMPTED", "REVOKED"};
 
-// What sbatch says when the fault is not in its options; it exits with 1 whatever it was.
+// Messages of sbatch for errors outside of its options. Its exit code is always 1.
 constexpr std::array<std::string_view, 6> kController = {
     "Unable to contact",    "Socket timed out",   "Connection refused",
     "Zero Bytes were tran", "temporarily unable", "Resource temporarily unavailable"};
 
-// After one of these, the job may exist: sbatch has lost the answer.
+// After one of these messages, the job may exist, because sbatch lost the response.
 constexpr std::array<std::string_view, 2> kLostAnswer = {"Socket timed out", "Zero Bytes were tran"};
 
-// The last line that is not empty, without "sbatch: error: ".
+// Returns the last line that is not empty, without "sbatch: error: ".
 std::string last_line_of(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   std::string_view line = text.substr(text.rfind('\n') + 1);
@@ -41,7 +41,7 @@ std::string last_line_of(std::string_view text) {
   return std::string(line);
 }
 
-// All lines, as one.
+// Joins all lines into one.
 std::string one_sentence(std::string_view text) {
   std::string joined;
   while (!text.empty()) {

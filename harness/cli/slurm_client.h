@@ -1,5 +1,5 @@
-// The commands of Slurm that `proctor slurm run` uses: sbatch, squeue and scancel. None of them is waited for without a
-// limit: where the controller is away, squeue tries for 18 s before it says so (22.05).
+// Runs the Slurm commands of `proctor slurm run`: sbatch, squeue and scancel. Every call has a time limit. If the
+// controller is down, squeue retries for 18 s before it reports that (22.05).
 #pragma once
 
 #include <functional>
@@ -13,47 +13,48 @@
 namespace proctor::cli {
 
 struct SlurmJob {
-  std::string id{};       // of the array: "4711"
-  std::string cluster{};  // "": the only one
+  std::string id{};       // id of the array: "4711"
+  std::string cluster{};  // "": the only cluster
 };
 
-// What `sbatch --parsable` prints: "4711" or "4711;cluster".
+// Parses the output of `sbatch --parsable`: "4711" or "4711;cluster".
 Result<SlurmJob> parse_job(std::string_view output);
 
-// An error if sbatch, squeue or scancel is not in PATH.
+// Returns an error if sbatch, squeue or scancel is not in PATH.
 Result<void> find_slurm();
 
 struct SubmitError {
   Error error{};
-  bool may_run = false;  // a job can exist
+  bool may_run = false;  // true if a job may exist
 };
 
-// A usage error if sbatch refuses the options. A system error if the controller does not respond, or if sbatch prints no
-// job.
+// Returns a usage error if sbatch refuses the options. Returns a system error if the controller does not respond, or if
+// sbatch prints no job.
 Result<SlurmJob, SubmitError> submit_job(const std::vector<std::string>& sbatch_line);
 
 using IsUnwanted = std::function<bool()>;  // the program is killed when it returns true
 
-// scancel. The tasks that run are sent TERM, and 30 s later KILL (KillWait).
+// Runs scancel. Slurm sends TERM to running tasks, and KILL 30 s later (KillWait).
 Result<void> cancel_job(const SlurmJob& job, const IsUnwanted& is_unwanted);
 
-// What squeue says of a task of the array.
+// The row of squeue for a task of the array.
 struct SlurmTask {
   std::string state{};   // "RUNNING", "PENDING", "NODE_FAIL", ...
-  std::string reason{};  // why it waits: "Resources"
+  std::string reason{};  // why the task waits: "Resources"
   std::string nodes{};
 };
 
-// Whether no process of it is left, and none will come. A word that is not known is taken for one that goes on.
+// Returns true if no process of the task is left and none will start. An unknown state counts as running.
 bool is_over(std::string_view state);
 
-// By the number of the task.
+// Tasks by their number.
 using SlurmTasks = std::map<int, SlurmTask>;
 
-// Of lines "K|STATE|REASON|NODES".
+// Parses lines "K|STATE|REASON|NODES".
 SlurmTasks parse_tasks(std::string_view output);
 
-// Runs squeue. The result is empty if the job ended some minutes ago. It is an error if the controller does not respond.
+// Runs squeue. The result is empty if the job ended some minutes ago. It is an error if the controller does not
+// respond.
 Result<SlurmTasks> ask_queue(const SlurmJob& job, const IsUnwanted& is_unwanted);
 
 }  // namespace proctor::cli

@@ -22,7 +22,7 @@ TEST(SlurmJob, ParsesClusterName) {
   EXPECT_EQ(job->cluster, "east");
 }
 
-// A site's plug-in may print lines of its own before.
+// A site's plug-in may print its own lines first.
 TEST(SlurmJob, IsReadFromLastLine) {
   const auto job = parse_job("Account a is charged.\n4711\n");
   ASSERT_TRUE(job);

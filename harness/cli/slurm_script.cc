@@ -14,9 +14,9 @@
 namespace proctor::cli {
 namespace {
 
-// Before the time limit Proctor needs 4.5 s to end its cases and to write its reports; Slurm may be some seconds late,
-// and a shared file system, too. B: the signal is for the batch script, which has become Proctor; without it Slurm
-// signals the steps alone, of which there are none.
+// Proctor needs 4.5 s before the time limit to end its cases and write its reports. Slurm may be some seconds late, and
+// so may a shared file system. B: the signal goes to the batch script, which has been replaced by Proctor. Without B,
+// Slurm signals only the steps, and there are none.
 constexpr const char* kEarlyTerm = "--signal=B:TERM@30";
 
 constexpr const char* kScript = R"sh(#!/bin/sh
@@ -37,14 +37,14 @@ if [ -n "$last" ]; then exec "$proctor" run --resume "$last" --out "$out"; fi
 exec "$proctor" run --plan "$dir/plan.json" --shard "$shard/{shards}" --out "$out"{arguments}
 )sh";
 
-// Each after a space.
+// Returns each word, quoted, after a space.
 std::string quoted_words(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += " " + shell_quote(word);
   return text;
 }
 
-// In the pattern of --output a percent sign begins a field.
+// Escapes percent signs, which begin a field in the pattern of --output.
 std::string output_pattern(const std::string& directory) {
   std::string pattern;
   for (const char c : directory) pattern += c == '%' ? std::string("%%") : std::string(1, c);

@@ -1,7 +1,7 @@
-// The batch script of `proctor slurm run`, and the lines with which people go on by hand.
+// Creates the batch script of `proctor slurm run`, and the commands with which users continue by hand.
 //
-// The two parts of the command line of `proctor slurm run`: options of sbatch before `--`, and behind it those of
-// `proctor run` that each task gets.
+// The command line of `proctor slurm run` has two parts: options of sbatch before `--`, and after it options of
+// `proctor run` for each task.
 #pragma once
 
 #include <string>
@@ -13,34 +13,35 @@ namespace proctor::cli {
 
 // All paths are absolute, and the same on all nodes.
 struct SlurmArray {
-  std::string directory{};  // has the plan, the script, and a directory of each shard
-  std::string start{};      // where the run was started, and its tasks are
+  std::string directory{};  // contains the plan, the script, and a directory for each shard
+  std::string start{};      // directory where the run was started; tasks start there
   std::string proctor{};    // this executable
   int shards = 1;
-  std::vector<std::string> task_arguments{};  // of `proctor run`
-  std::vector<std::string> sbatch_options{};  // of the caller
+  std::vector<std::string> task_arguments{};  // arguments of `proctor run`
+  std::vector<std::string> sbatch_options{};  // typed by the user
 };
 
-std::string plan_of(const SlurmArray& array);    // DIR/plan.json
-std::string script_of(const SlurmArray& array);  // DIR/task.sh
+std::string plan_of(const SlurmArray& array);    // returns DIR/plan.json
+std::string script_of(const SlurmArray& array);  // returns DIR/task.sh
 
-// Each task runs its shard; one that Slurm starts again goes on with what is left of it.
+// Returns the script. Each task runs its shard. A task that Slurm restarts runs the remaining cases of its shard.
 std::string script_text(const SlurmArray& array);
 
-// `tasks` as of --array: "1-8" or "2,5".
+// `tasks` is the value of --array: "1-8" or "2,5".
 std::vector<std::string> sbatch_line(const SlurmArray& array, const std::string& tasks);
 
-// For a shell: runs what these shards left, and waits for it.
+// Returns a shell command that runs the remaining cases of these shards and waits for them.
 std::string continue_line(const SlurmArray& array, const std::vector<int>& shards);
 std::string merge_line(const SlurmArray& array, const std::string& out);
 
 using Words = std::vector<std::string>;
 
-// Refuses what `proctor run` refuses, and what does not fit one task of many: --shard, --out, --case, ...
+// Returns an error for options that `proctor run` refuses, and for those that do not fit one task of many: --shard,
+// --out, --case, ...
 Result<void> check_task_arguments(const Words& arguments);
 
-// Refuses what belongs to Proctor (--array, --parsable, --wait, --wrap), and a word that is no value of an option:
-// sbatch would take it for the script.
+// Returns an error for options that Proctor sets itself (--array, --parsable, --wait, --wrap). A word that is not an
+// option's value is also an error, because sbatch would use it as the script.
 Result<void> check_sbatch_options(const Words& options);
 
 }  // namespace proctor::cli

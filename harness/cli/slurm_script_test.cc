@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-// The script is run by the shell; in the place of Proctor is a program that prints what it is given, one word a line.
+// Runs the script with the shell. Proctor is replaced by a program that prints its arguments, one per line.
 class SlurmScript : public ::testing::Test {
  protected:
   SlurmScript() {
@@ -41,7 +41,7 @@ class SlurmScript : public ::testing::Test {
     return done->output;
   }
 
-  // With a blank and a quote, as anybody may have them.
+  // The path has a blank and a quote, which users' paths may contain.
   std::string out(const std::string& run) const { return array_.directory + "/" + run; }
 
   TempDir dir_;

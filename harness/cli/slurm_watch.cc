@@ -19,20 +19,20 @@
 namespace proctor::cli {
 namespace {
 
-// Between two questions, at first and later: a controller serves a whole site.
+// Pauses between calls of squeue, at first and later. They are long because a controller serves a whole site.
 constexpr Milliseconds kAskSoon{1000};
 constexpr Milliseconds kAskLater{5000};
 constexpr Milliseconds kAtFirst{60'000};
-// How long after a task's end its files may come: a client of NFS looks at a directory again after some seconds.
+// Time for files to appear after a task's end. An NFS client reads a directory again after some seconds.
 constexpr Milliseconds kLateFiles{10'000};
-// How long the end of all tasks must last: one that Slurm starts again may look like it for a moment.
+// All tasks must be over for this time, because a task that Slurm restarts may look over for a moment.
 constexpr Milliseconds kSettled{2000};
-// After scancel: 30 s until KILL (KillWait), and as much for a slow node.
+// Time after scancel: 30 s until KILL (KillWait), and the same for a slow node.
 constexpr Milliseconds kCancelWait{60'000};
 // Limit of scancel after a second stop signal. It is enough if the controller responds.
 constexpr Milliseconds kHastyCancel{3000};
 
-// The signal that came within the time, or 0.
+// Returns the signal that arrived within the time, or 0.
 int wait_for_signal(Milliseconds time) {
   sigset_t set;
   sigemptyset(&set);
@@ -77,7 +77,7 @@ bool ArrayWatch::is_over() const {
   return over_since_ && Clock::now() - *over_since_ >= (has_all_reports() ? kSettled : kLateFiles);
 }
 
-// A controller that was killed can hold tasks that have ended.
+// The reports are read too, because a controller that was killed can still list ended tasks.
 bool ArrayWatch::is_complete() {
   for (int shard = 1; shard <= shards_; ++shard) {
     if (complete_.contains(shard)) continue;
@@ -87,7 +87,7 @@ bool ArrayWatch::is_complete() {
   return true;
 }
 
-// A task that was cancelled before it had a node writes none.
+// A task that was cancelled before it had a node writes no report.
 bool ArrayWatch::has_all_reports() const {
   for (int shard = 1; shard <= shards_; ++shard) {
     const SlurmTask last = task(shard);
@@ -109,7 +109,7 @@ void ArrayWatch::ask() {
   if (answers) take(*tasks);
 }
 
-// squeue lists a task for some minutes after its end. A missing task is over.
+// Stores the tasks. squeue lists a task for some minutes after its end, so a missing task is over.
 void ArrayWatch::take(const SlurmTasks& tasks) {
   bool all_over = true;
   for (int shard = 1; shard <= shards_; ++shard) {
@@ -134,7 +134,7 @@ void ArrayWatch::report_change(int shard, const SlurmTask& before, const SlurmTa
     print_status(fmt::format("shard {}: its task was requeued and waits ({})", shard, now.reason));
 }
 
-// A reason of "None" is one of a task that begins at once.
+// Prints the counts. A reason of "None" means that the task begins at once.
 void ArrayWatch::report_counts() {
   const auto ended =
       std::ranges::count_if(tasks_, [](const auto& task) { return cli::is_over(task.second.state); });
@@ -180,7 +180,7 @@ std::vector<std::string> directories_of(const std::string& parent, int index) {
   return all;
 }
 
-// True also if the file exists and cannot be read.
+// Returns true also if the file exists but cannot be read.
 bool has_journal(const std::string& directory) {
   std::error_code none;
   return fs::status(directory + "/journal.jsonl", none).type() != fs::file_type::not_found;
@@ -190,7 +190,7 @@ bool has_journal(const std::string& directory) {
 
 ShardRuns read_shard(const std::string& parent, int index) {
   ShardRuns runs{.index = index};
-  std::set<std::string> left;  // cases
+  std::set<std::string> left;  // ids of the remaining cases
   for (const std::string& directory : directories_of(parent, index)) {
     const auto run = load_run(directory);
     if (!run && has_journal(directory)) runs.unreadable.push_back(run.error().message());

@@ -1,9 +1,10 @@
-// Waits for the array of `proctor slurm run`, and prints which tasks wait, were lost or are started again, as squeue
-// lists them. The wait goes on while the controller does not respond.
+// Waits for the array of `proctor slurm run`. It prints which tasks are waiting, lost or restarted, as squeue lists
+// them. The wait continues while the controller does not respond.
 //
-// The runs of one shard of an array. A task that Slurm starts again runs the rest of its shard in the next directory:
+// The file also reads the runs of one shard. A task that Slurm restarts runs the remaining cases of its shard in the
+// next directory:
 //
-//   shard-2/ shard-2.2/ shard-2.3/    one may have no journal: its runner was refused, or killed before it wrote one
+//   shard-2/ shard-2.2/ shard-2.3/    a directory may lack a journal: its runner was refused or killed early
 #pragma once
 
 #include <optional>
@@ -21,12 +22,12 @@ class ArrayWatch {
  public:
   ArrayWatch(SlurmJob job, std::string directory, int shards);
 
-  // Until every task is over, or every shard is complete. INT, TERM and HUP are blocked (hold_stop_signals()). The first
-  // of them cancels the job, whose tasks then have a minute for their reports; the second leaves them to Slurm. Returns
-  // the first, or 0.
+  // Waits until every task is over or every shard is complete. INT, TERM and HUP must be blocked (hold_stop_signals()).
+  // The first of these signals cancels the job, and its tasks then have a minute to write reports. The second one ends
+  // the wait and leaves the tasks to Slurm. Returns the first signal, or 0.
   int wait();
 
-  // As squeue listed it last.
+  // Returns the last row of squeue for the task.
   SlurmTask task(int shard) const;
 
  private:
@@ -38,18 +39,18 @@ class ArrayWatch {
   void take(const SlurmTasks& tasks);
   void report_change(int shard, const SlurmTask& before, const SlurmTask& now) const;
   void report_counts();
-  // False: the wait ends.
+  // Handles a stop signal. Returns false if the wait ends.
   bool stop(int signal);
 
   SlurmJob job_;
   std::string directory_;
   int shards_;
   SlurmTasks tasks_{};
-  std::set<int> complete_{};  // shards
+  std::set<int> complete_{};  // complete shards
   bool knows_tasks_ = false;
-  std::optional<Clock::time_point> over_since_{};  // all tasks
-  std::string counts_{};                           // as printed last
-  bool is_silent_ = false;                         // the controller
+  std::optional<Clock::time_point> over_since_{};  // time since when all tasks are over
+  std::string counts_{};                           // last printed counts
+  bool is_silent_ = false;                         // true while the controller does not respond
   int signal_ = 0;
   Clock::time_point started_ = Clock::now();
   Clock::time_point give_up_ = Clock::time_point::max();
@@ -58,15 +59,15 @@ class ArrayWatch {
 
 struct ShardRuns {
   int index = 1;
-  std::vector<std::string> directories{};  // those whose journal has the plan, in their order
+  std::vector<std::string> directories{};  // directories whose journal has the plan, in order
   std::vector<std::string> unreadable{};   // an error for each other journal
-  bool is_complete = false;  // the last run has ended, and each case has an outcome other than notrun
+  bool is_complete = false;  // true if the last run has ended and each case has an outcome other than notrun
 };
 
-// PARENT/shard-INDEX and so on.
+// Reads PARENT/shard-INDEX and the directories of its restarts.
 ShardRuns read_shard(const std::string& parent, int index);
 
-// True if the newest directory has its report, which a runner writes at its end.
+// Returns true if the newest directory has a report, which a runner writes at its end.
 bool has_report(const std::string& parent, int index);
 
 }  // namespace proctor::cli

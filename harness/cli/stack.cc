@@ -1,7 +1,8 @@
-// proctor stack capture: the fingerprint of this machine's driver stack.
-// proctor stack lint: our rules over Dockerfiles, and hadolint's where it is installed.
-// proctor stack render: makes Dockerfiles and container files from the locks, or checks that the committed ones
-// are the same.
+// Implements three subcommands of `proctor stack`.
+//
+//   capture  prints the fingerprint of this machine's driver stack
+//   lint     applies Proctor's rules to Dockerfiles, and those of hadolint if it is installed
+//   render   writes Dockerfiles and container files from the locks, or checks the committed ones
 
 #include "harness/cli/stack.h"
 
@@ -94,7 +95,7 @@ void add_stack_capture(CLI::App& stack, Action& action) {
 
 namespace {
 
-// Whether the file is clean.
+// Returns whether the file has no findings.
 Result<bool> lint(const std::string& file) {
   const auto text = read_found_file(file);
   if (!text) return text.error();
@@ -166,7 +167,7 @@ Result<void> write(const fs::path& path, const RenderedFile& file) {
   return replace_file(path, file.text);
 }
 
-// 1 when a file differs from what its lock renders to.
+// Returns 1 if a file differs from the rendered one.
 int check(const RenderRequest& request, const std::vector<RenderedFile>& files) {
   int differing = 0;
   for (const auto& file : files) {

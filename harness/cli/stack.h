@@ -1,4 +1,4 @@
-// proctor stack: the driver stack as a value (docs/how-to/stacks.md). One function for each of its subcommands.
+// Implements `proctor stack` (docs/how-to/stacks.md): one function for each subcommand.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -16,11 +16,11 @@ void add_stack_capture(CLI::App& stack, Action& action);
 void add_stack_lint(CLI::App& stack, Action& action);
 void add_stack_verify(CLI::App& stack, Action& action);
 
-// DIRECTORY/stacks; without a directory docker/stacks if that is here, else "", the locks in this program.
+// Returns DIRECTORY/stacks. Without a directory, it returns docker/stacks if that exists, or "" for the embedded locks.
 std::string lock_directory(const std::string& directory);
 Result<StackLock> find_lock(const std::string& directory, const std::string& name);
 
-// Prints it and gives its exit code: 2 for a mistake of the user, 75 for the machine.
+// Prints an error and returns its exit code: 2 for a usage error, 75 for a machine error.
 int fail_stack(const Error& error);
 
 }  // namespace proctor::cli

@@ -1,4 +1,4 @@
-// proctor stack as a shell starts it: exit codes, and what a wrong word is answered with.
+// Tests `proctor stack` as a process: exit codes, and messages for wrong arguments.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ std::vector<std::string> words(const std::string& line) {
 
 class StackCommand : public testing::Test {
  protected:
-  // hadolint is what lies in the directory, or nothing.
+  // Runs the command. hadolint is found only in the test's directory.
   Answer run(const std::string& arguments) const {
     std::vector<std::string> argv = {PROCTOR_BIN_DIR "/proctor", "stack"};
     for (const auto& word : words(arguments)) argv.push_back(word);
@@ -126,7 +126,7 @@ TEST_F(StackCommand, ReportsHadolintCrash) {
 
 TEST_F(StackCommand, RejectsLintOfMissingFile) { EXPECT_EQ(run("lint /nowhere/Dockerfile").code, 2); }
 
-// A machine whose driver is replaced by the very command that is run on it.
+// A machine whose driver is replaced by the command that runs on it.
 class RecordedStack : public StackCommand {
  protected:
   RecordedStack() {

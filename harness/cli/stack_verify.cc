@@ -1,5 +1,5 @@
-// proctor stack verify: whether this machine or image matches its lock; with --online, whether the outside
-// world does, and which values the lock could have but does not.
+// Implements `proctor stack verify`: compares this machine or image with its lock. With --online, it compares the lock
+// with registries and repositories, and prints values that the lock lacks.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 struct VerifyRequest {
   std::vector<std::string> stacks;
-  std::string directory;  // "": docker where it is, else the locks that this program was built with
+  std::string directory;  // "": docker/ if it exists, otherwise the embedded locks
   std::string root = "/";
   bool online = false;
   bool write = false;
@@ -34,7 +34,7 @@ struct VerifyRequest {
   std::vector<std::string> mirrors;
 };
 
-// ---- this machine ----
+// ---- This machine ----
 
 Result<std::string> stack_of_machine(const VerifyRequest& request, const Fingerprint& facts) {
   if (request.stacks.size() > 1)
@@ -68,7 +68,7 @@ int verify_machine(const VerifyRequest& request) {
   return comparison.differences.empty() ? kExitGreen : kExitRed;
 }
 
-// ---- the world ----
+// ---- Registries and repositories ----
 
 Result<std::map<std::string, std::string>> mirrors_of(const VerifyRequest& request) {
   std::map<std::string, std::string> mirrors;
@@ -127,7 +127,7 @@ Result<void> write_changes(const std::string& locks, const std::string& name,
   return {};
 }
 
-// Its exit code.
+// Verifies one lock and returns the exit code.
 Result<int> verify_lock(const VerifyRequest& request, const std::string& locks, const std::string& name,
                         const OutsideTools& tools, const std::map<std::string, std::string>& mirrors) {
   const auto lock = find_lock(locks, name);
@@ -146,7 +146,7 @@ Result<int> verify_lock(const VerifyRequest& request, const std::string& locks, 
   return code;
 }
 
-// The worst of all: a difference, then silence.
+// Returns the worse exit code: a difference is worse than a missing response.
 int worse(int one, int other) {
   if (one == kExitRed || other == kExitRed) return kExitRed;
   return std::max(one, other);

@@ -1,4 +1,4 @@
-// The sums of a run are the same wherever people and machines read them: 200 random runs, each in all its outputs.
+// Tests that all outputs of a run have the same sums: 200 random runs, each in all its outputs.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -28,14 +28,14 @@ constexpr std::string_view kSecond = "xpu:0000:4d:00.0";
 
 using GateSums = std::map<std::string, int>;  // by rule; "planned" is one, too
 
-// What one output says. None: it does not say it.
+// The sums of one output. None: the output lacks the value.
 struct Sums {
   std::map<std::string, int> outcomes{};  // without zeros
   std::map<std::string, int> tallies{};   // "passed", "not run": without zeros
   std::optional<int> planned{};
   std::optional<int> failed{};  // cases
   std::optional<int> flaky{};   // cases
-  std::optional<int> causes{};  // of the failed cases
+  std::optional<int> causes{};  // causes of the failed cases
   std::optional<int> exit_code{};
   GateSums gate{};
 };
@@ -105,7 +105,7 @@ class RandomRun {
     ++expected.tallies[tally_of(verdict, kind, marks)];
     const bool failed = is_bad(outcome, kind) && outcome != Outcome::kNotrun;
     if (failed) ++*expected.failed;
-    // The gate counts what failed by the machine as not run, also where another device passed.
+    // The gate counts machine failures as not run, also if the case passed on another device.
     const bool by_machine = outcome == Outcome::kDeviceLost || verdict.reason == Reason::kGuardLost ||
                             verdict.reason == Reason::kStarved;
     const bool moved = has_mark(marks, Mark::kDeviceSuspect);
@@ -156,14 +156,14 @@ class RandomRun {
         marks = {Mark::kFlaky};
         ++*expected.flaky;
         break;
-      case 1:  // it failed on one device, and passed on another one
+      case 1:  // failed on one device and passed on another one
         marks = {Mark::kDeviceSuspect};
         if (dice(3) == 0) {
           marks.emplace_back(Mark::kFlaky);
           ++*expected.flaky;
         }
         break;
-      case 2:  // tried again, and no better
+      case 2:  // retried with the same outcome
         attempt(test, verdict, 1, kFirst);
         attempt(test, verdict, 2, dice(2) == 0 ? kFirst : kSecond);
         break;
@@ -182,7 +182,7 @@ class RandomRun {
   std::mt19937 random_;
 };
 
-// ---- what each output says ----
+// ---- The sums of each output ----
 
 int number_in(const std::string& text) {
   std::string digits = text;
@@ -190,14 +190,14 @@ int number_in(const std::string& text) {
   return std::stoi(digits);
 }
 
-// The number in the first match. None: there is no match.
+// Returns the number in the first match; none without a match.
 std::optional<int> found_in(const std::string& text, const std::string& pattern) {
   std::smatch found;
   if (!std::regex_search(text, found, std::regex(pattern))) return std::nullopt;
   return number_in(found.str(1));
 }
 
-// The sentences that console and summary share.
+// Parses the sentences that console and summary share.
 Sums of_sentences(const std::string& text) {
   Sums sums{.planned = found_in(text, R"(([\d,]+) planned: )"),
             .failed = found_in(text, R"(([\d,]+) of [\d,]+ cases? failed, with)").value_or(0),
@@ -233,7 +233,7 @@ Sums of_console(const std::vector<Event>& events, const ResolvedRun& run, const 
   sums.flaky = found_in(text, R"(\nflaky: ([\d,]+) of)").value_or(0);
   sums.exit_code = found_in(text, R"(\nexit (\d+) \()");
   if (run.verdict != RunVerdict::kFailed)
-    sums.failed = sums.causes = std::nullopt;  // its sentence is another one
+    sums.failed = sums.causes = std::nullopt;  // other verdicts have another sentence
   return sums;
 }
 
@@ -290,7 +290,7 @@ Sums of_metrics(const std::string& text) {
   return sums;
 }
 
-// JUnit has other classes: they are compared with what the outcomes are in it.
+// JUnit has other classes, so they are compared with the classes of the outcomes in JUnit.
 void compare_junit(const std::string& text, const Sums& expected, int problems) {
   const auto sum = [&](std::initializer_list<const char*> outcomes) {
     int all = 0;
@@ -316,14 +316,14 @@ void compare_junit(const std::string& text, const Sums& expected, int problems) 
             *expected.planned + problems);
 }
 
-// The cells of a policy that has all suites.
+// Runs the gate with a policy that has all suites, and returns its counts.
 Sums of_gate(const TempDir& directory, const GateSums& expected) {
   std::string policy;
   for (const char* suite : {"s0", "s1", "s2"}) {
     for (const char* backend : {"none", "xpu"})
       policy += fmt::format("[[cell]]\nsuite = \"{}\"\nbackend = \"{}\"\nhardware = false\n", suite, backend);
   }
-  const TempDir place("/dev/shm");  // the gate writes nothing to a run directory
+  const TempDir place("/dev/shm");  // in memory: the gate writes nothing to a run directory
   write_file(place / "policy.toml", policy);
   const std::string command = fmt::format(
       "{0}/proctor gate --policy {1}/policy.toml --as-of 2026-02-01T00:00:00Z --json {1}/gate.json {2} "

@@ -23,7 +23,7 @@ std::string full_name(const CLI::App& command) {
 
 std::string see_help(const CLI::App& command) { return fmt::format("See `{} --help`.", full_name(command)); }
 
-// Options of ours, and those of pytest and its plugins, CTest and GoogleTest for the same.
+// Proctor's options, and the options of pytest and its plugins, CTest and GoogleTest with the same meaning.
 constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
     {"--jobs", "-n --parallel"},
     {"--filter", "-k -R --tests-regex --gtest_filter"},
@@ -44,7 +44,7 @@ std::string option_meant(const CLI::App& command, const std::string& word) {
     return fmt::format("Did you mean `{}`? Options of the test program go after it, behind `--`.", ours);
   }
   std::vector<std::string> known;
-  std::vector<std::string> continued;  // "--retries" of "--retry"
+  std::vector<std::string> continued;  // options that continue the typed one: "--retries" for "--retry"
   for (const auto* option : command.get_options()) {
     for (const auto& name : option->get_lnames()) {
       known.push_back("--" + name);
@@ -64,7 +64,7 @@ Error unknown_option(const CLI::App& command, const std::string& word) {
                         meant.empty() ? see_help(command) : meant);
 }
 
-// `explain Xid 79`.
+// Handles `explain Xid 79`.
 std::string cause_meant(const CLI::App& command, const std::string& word) {
   const auto* const id = command.get_name() == "explain" ? command.get_option_no_throw("case") : nullptr;
   const bool is_xid = id != nullptr && (id->results() == std::vector<std::string>{"Xid"} ||
@@ -90,7 +90,7 @@ Error unknown_word(const CLI::App& command, const std::string& word) {
                         did_you_mean(word, known, hint.empty() ? see_help(command) : hint));
 }
 
-// The option or argument that a message of CLI11 begins with: "--jobs: ...", "run_dir is required".
+// Returns the option or argument at the beginning of a CLI11 message: "--jobs: ...", "run_dir is required".
 const CLI::Option* option_of(const CLI::App& command, std::string_view message) {
   const std::string name(message.substr(0, message.find_first_of(": ")));
   return command.get_option_no_throw(name);
@@ -100,7 +100,7 @@ std::string name_of(const CLI::Option& option) {
   return option.get_positional() ? placeholder(option) : option.get_name();
 }
 
-// The first option that is required and was not given; nullptr: there is none.
+// Returns the first required option that was not given, or null.
 const CLI::Option* missing_option(const CLI::App& command) {
   const auto missing = command.get_options(
       [](const CLI::Option* option) { return option->get_required() && option->count() == 0; });
@@ -111,13 +111,13 @@ std::string required_text(const CLI::App& command, std::string_view what) {
   const CLI::Option* missing = missing_option(command);
   if (missing == nullptr && what.starts_with("A subcommand "))
     return fmt::format("`{}` needs a command", full_name(command));
-  if (missing == nullptr)  // a command asked for it by itself: "VALUE is required"
+  if (missing == nullptr)  // the command itself reported it: "VALUE is required"
     return fmt::format("`{}` needs {}", full_name(command), what.substr(0, what.find(' ')));
   const std::string value = missing->get_positional() ? "" : " " + placeholder(*missing);
   return fmt::format("`{}` needs {}{}", full_name(command), name_of(*missing), value);
 }
 
-// "--plan excludes --name".
+// Rewrites a message about two options: "--plan excludes --name".
 std::string of_two(std::string text, std::string_view verb, std::string_view instead) {
   const auto at = text.find(verb);
   return at == text.npos ? text : text.replace(at, verb.size(), instead);
@@ -150,7 +150,7 @@ std::string text_of(const CLI::App& command, const CLI::ParseError& error) {
   const bool is_flag = option->get_items_expected_max() == 0;
   if (is_conversion && !is_flag) return conversion_text(*option);
   if (is_flag || dynamic_cast<const CLI::ArgumentMismatch*>(&error)) return mismatch_text(*option);
-  if (dynamic_cast<const CLI::ValidationError*>(&error))  // its text is that of a validator of ours
+  if (dynamic_cast<const CLI::ValidationError*>(&error))  // the text comes from Proctor's validator
     return name_of(*option) + " " + what.substr(std::min(what.size(), what.find(": ") + 2));
   return what;
 }

@@ -1,4 +1,4 @@
-// What is said of a command line that CLI11 refuses: a sentence of ours, because its own differ between its versions.
+// Converts CLI11's parse errors into Proctor's messages, because CLI11's texts differ between its versions.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -9,10 +9,10 @@
 
 namespace proctor::cli {
 
-// The innermost command that was recognised before the parser met the mistake.
+// Returns the innermost command that the parser recognised before the mistake.
 const CLI::App& innermost(const CLI::App& app);
 
-// `help run` becomes `run --help`.
+// Replaces `help run` by `run --help`.
 Result<void> turn_help(const CLI::App& app, std::vector<std::string>& arguments);
 
 Error usage_error(const CLI::App& app, const CLI::ParseError& error);

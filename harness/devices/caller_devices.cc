@@ -21,7 +21,7 @@ std::string value_of(const Environment& environment, const char* name) {
 std::vector<LeasedDevice> leased_as_probed(const std::vector<Device>& devices) {
   std::vector<LeasedDevice> all;
   for (const auto& device : devices) all.push_back(to_leased(device, device.ordinal));
-  // Level Zero counts tiles card by card.
+  // Level Zero numbers the tiles card by card.
   std::vector<LeasedDevice*> cards;
   for (LeasedDevice& device : all) cards.push_back(&device);
   std::ranges::sort(cards, {}, &LeasedDevice::ordinal);
@@ -33,11 +33,12 @@ std::vector<LeasedDevice> leased_as_probed(const std::vector<Device>& devices) {
   return all;
 }
 
-// ---- Level Zero: what a mask selects is what a probe under it sees ----
+// ---- Level Zero: a mask selects the devices that a probe with this mask sees ----
 
-using TilesOfCards = std::map<std::string, std::set<int>>;  // by the id of the card
+using TilesOfCards = std::map<std::string, std::set<int>>;  // key: id of the card
 
-// A tile that is a device has the address of its card. Cards without addresses have only UUIDs.
+// Returns the card of a device. A tile that is a device has the PCI address of its card. Cards without
+// addresses are compared by UUID.
 const Device* card_of(const Device& seen, const std::vector<Device>& cards) {
   const auto is_it = [&](const Device& card) {
     if (!seen.pci.empty() && !card.pci.empty()) return seen.pci == card.pci;
@@ -47,7 +48,8 @@ const Device* card_of(const Device& seen, const std::vector<Device>& cards) {
   return card == cards.end() ? nullptr : &*card;
 }
 
-// The tiles of `card` that `seen` stands for: its sub-devices, or itself. Empty: one of them is not known.
+// Returns the tiles of `card` that belong to `seen`: its sub-devices, or `seen` itself. Empty if one of them
+// is not a known tile.
 std::set<int> tiles_of(const Device& seen, const Device& card) {
   if (card.tiles == 1) return {0};
   std::set<int> tiles;
@@ -117,13 +119,13 @@ Result<std::vector<LeasedDevice>> narrow_xpu(const std::vector<Device>& cards, c
   return left;
 }
 
-// ---- CUDA: a mask names devices, or counts them in the caller's order ----
+// ---- CUDA: a mask contains names, or ordinals in the caller's order ----
 
 bool names_devices(const std::string& cuda_mask) {
   return cuda_mask.empty() || cuda_mask.starts_with("GPU-") || cuda_mask.starts_with("MIG-");
 }
 
-// Id -> ordinal in the caller's own order; empty: nobody says.
+// Returns id -> ordinal in the caller's own order. Empty if the probe failed.
 std::map<std::string, int> query_order(Environment caller, const DeviceProbe& probe) {
   caller.erase(kCudaMaskVariable);
   const Inventory inventory = probe(caller);
@@ -148,7 +150,7 @@ Result<std::vector<LeasedDevice>> narrow_cuda(const std::string& mask, const std
   }
   auto left = narrow_cuda_pool(pool, mask, known);
   if (!left) return left;
-  // The cases count in the probe's order.
+  // The ordinals of cases are those of the probe.
   for (auto& device : *left) {
     const auto found = std::find_if(devices.begin(), devices.end(),
                                     [&](const Device& candidate) { return candidate.id == device.id; });
@@ -193,7 +195,7 @@ std::string resource_id(const std::string& device) {
   return id;
 }
 
-// "id:xpu_0,slots:1;id:xpu_1,slots:1"
+// Returns the ids in a value such as "id:xpu_0,slots:1;id:xpu_1,slots:1".
 std::vector<std::string> allocated_ids(const std::string& value) {
   constexpr std::string_view kKey = "id:";
   std::vector<std::string> ids;

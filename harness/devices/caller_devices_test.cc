@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Three cards, of which the last on the bus is the fastest.
+// Three cards. The last one on the bus is the fastest.
 constexpr const char* kFirst = "cuda:GPU-8932f937-0000-0000-0000-000000000000";
 constexpr const char* kSecond = "cuda:GPU-8932f9aa-0000-0000-0000-000000000000";
 constexpr const char* kFastest = "cuda:GPU-0a6b1c2d-0000-0000-0000-000000000000";
@@ -126,7 +126,7 @@ std::vector<Device> cards_of(const Topology& topology) {
   return cards;
 }
 
-// A driver that counts cards from the last one, unless it is to sort them by address.
+// A driver that numbers cards from the last one, unless the environment requires the order of PCI addresses.
 class Driver {
  public:
   Driver(const Topology& topology, Hierarchy by_default) : topology_(topology), by_default_(by_default) {}
@@ -149,7 +149,7 @@ class Driver {
     return inventory;
   }
 
-  // Every tile that a process with this environment sees, as CARD/TILE.
+  // Returns every tile that a process with this environment sees, as CARD/TILE.
   std::set<std::string> tiles(const Environment& environment) const {
     std::set<std::string> tiles;
     for (const Device& seen : (*this)(environment).devices) {
@@ -177,7 +177,7 @@ Environment environment_of_case(const std::vector<LeasedDevice>& leased, Hierarc
   return environment;
 }
 
-// Whatever the mask counts, and in whichever order: cases see the tiles that the caller's own processes see, and no others.
+// Cases see exactly the tiles that the caller's own processes see, for every mask, hierarchy and order.
 TEST(CallerDevices, CasesSeeTilesOfXpuMask) {
   std::vector<Environment> callers = {{}, {{"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}};
   for (const Hierarchy hierarchy : kAllHierarchies) {
@@ -207,7 +207,7 @@ TEST(CallerDevices, CasesSeeTilesOfXpuMask) {
   }
 }
 
-// Two cards of two tiles, of a driver whose devices are cards.
+// Two cards of two tiles. The devices of the driver are cards.
 TEST(CallerDevices, MaskedTileLeasesWholeCard) {
   const Driver driver({2, 2}, Hierarchy::kComposite);
   const auto left = caller_devices(Backend::kXpu, cards_of({2, 2}), {{"ZE_AFFINITY_MASK", "0.1"}}, driver);
@@ -233,7 +233,7 @@ TEST(CallerDevices, MatchesCardsWithoutAddressesByUuid) {
   EXPECT_THAT(left->at(0).only_tiles, ElementsAre(0));
 }
 
-// All of the caller's variables reach the probe, and an empty mask needs none.
+// The probe gets all of the caller's variables. An empty mask needs no probe.
 TEST(CallerDevices, ProbesXpuMaskInCallerEnvironment) {
   const Environment caller = {
       {"NEO_ZE_AFFINITY_MASK", "1"}, {"ZEL_DRIVERS_ORDER", "1,0"}, {"ZE_AFFINITY_MASK", "0"}};

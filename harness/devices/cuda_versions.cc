@@ -27,7 +27,7 @@ struct Family {
 };
 constexpr Family kFamilies[] = {{13, 580}, {12, 525}, {11, 450}};
 
-// The numbers of "580.95.05"; what is no number ends it.
+// Returns the numbers of "580.95.05". The first character that is not a number or a dot ends the list.
 std::vector<int> numbers(std::string_view version) {
   std::vector<int> result;
   for (const char *at = version.data(), *end = at + version.size(); at < end; ++at) {
@@ -43,14 +43,14 @@ std::vector<int> numbers(std::string_view version) {
 
 int major_of(int version) { return version / 1000; }
 
-// The first release that brought this runtime's version.
+// Returns the first toolkit release with this runtime version.
 const CudaToolkitDriver* first_release(int runtime) {
   const auto found = std::find_if(std::rbegin(kDrivers), std::rend(kDrivers),
                                   [&](const CudaToolkitDriver& row) { return row.cuda == runtime; });
   return found == std::rend(kDrivers) ? nullptr : &*found;
 }
 
-// By the kernel's driver; kTooOld may still be mended by a newer libcuda.so.1.
+// Judges by the kernel's driver alone. A newer libcuda.so.1 can still make kTooOld work.
 CudaRelation by_kernel_driver(int runtime, const std::vector<int>& driver) {
   const auto* native = first_release(runtime);
   if (native != nullptr && driver >= numbers(native->driver)) return CudaRelation::kNative;

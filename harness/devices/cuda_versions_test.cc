@@ -34,7 +34,7 @@ TEST(CudaVersions, TableIsSortedAndMatchesFamilies) {
   }
 }
 
-// What a simulated driver calls itself is what this table knows.
+// The versions of the simulated drivers are in the table.
 TEST(CudaVersions, SimulatedDriversAreInTheTable) {
   for (const auto& simulated : simgpu::cuda_drivers()) {
     const auto rows = cuda_toolkit_drivers();
@@ -44,7 +44,7 @@ TEST(CudaVersions, SimulatedDriversAreInTheTable) {
   }
 }
 
-// Each runtime of the table on each driver of it, against the rules in NVIDIA's words.
+// Each runtime of the table on each driver of the table, compared with NVIDIA's rules.
 TEST(CudaVersions, RelatesEachRuntimeToEachDriver) {
   for (const auto& runtime : cuda_toolkit_drivers()) {
     for (const auto& host : cuda_toolkit_drivers()) {
@@ -85,9 +85,9 @@ TEST(CudaVersions, CombinesKernelDriverAndLibraryVersions) {
       {13010, "", 13000, CudaRelation::kMinor},
       {13000, "", 12090, CudaRelation::kTooOld},
       {13000, "", 0, CudaRelation::kUnknown},
-      // of the same branch, but before the release that brought the runtime
+      // a driver of the same branch, but older than the release with the runtime
       {13000, "580.40.01", 13000, CudaRelation::kMinor},
-      // releases that the table does not have: what the library says decides
+      // releases that are not in the table: the version that the library reports determines the result
       {14000, "700.10.01", 14000, CudaRelation::kNative},
       {13050, "610.10.01", 13050, CudaRelation::kNative},
       {13050, "580.95.05", 13000, CudaRelation::kMinor},

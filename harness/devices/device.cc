@@ -31,14 +31,14 @@ constexpr const char* kProcessorGraphics = "0000:00:02.0";
 
 template <typename Wanted>
 bool any_node(const char* directory, Wanted wanted) {
-  std::error_code unreadable;  // then there is none that could be opened
+  std::error_code unreadable;  // an unreadable directory counts as empty
   const fs::directory_iterator nodes(directory, unreadable);
   return std::any_of(begin(nodes), end(nodes), [&](const fs::directory_entry& node) {
     return wanted(node.path().filename().string());
   });
 }
 
-// NVIDIA's driver makes render nodes, too.
+// The check is necessary because NVIDIA's driver creates render nodes, too.
 bool is_intel(const std::string& node) {
   std::ifstream file("/sys/class/drm/" + node + "/device/vendor");
   std::string vendor;
@@ -60,7 +60,7 @@ bool has_intel_node() { return any_node("/dev/dri", is_intel); }
 
 bool has_discrete_intel_node() {
   return any_node("/dev/dri", [](const std::string& name) {
-    std::error_code unknown;  // then it counts as discrete
+    std::error_code unknown;  // an unreadable link counts as discrete
     const auto device = fs::read_symlink("/sys/class/drm/" + name + "/device", unknown);
     return is_intel(name) && device.filename() != kProcessorGraphics;
   });

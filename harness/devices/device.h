@@ -1,4 +1,4 @@
-// A device that can be leased. Its id is its identity, not an index that a mask can change.
+// A device that can be leased. Its id is its identity, and not an index that a mask can change.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ struct Device {
   std::string pci;   // empty: the driver does not report it
   std::uint32_t vendor_id = 0;
   std::uint32_t device_id = 0;
-  int ordinal = -1;        // in the probe's order, without a mask; -1: it has none
+  int ordinal = -1;        // in the probe's order, without a mask; -1: none
   std::string capability;  // for CUDA: "9.0"
   int tiles = 1;
-  std::vector<std::string> tile_uuids;  // of the tiles that it has as sub-devices, in their order
+  std::vector<std::string> tile_uuids;  // of the tiles that are sub-devices of it, in their order
   std::uint64_t memory_bytes = 0;
   bool integrated = false;
   bool simulated = false;
@@ -31,12 +31,13 @@ struct Device {
 PlannedDevice to_planned(const Device& device);
 
 // ---- Device nodes ----
-// Which of them this process can open, to guess the vendor before a driver is loaded.
+// These functions check for nodes that this process can open. They guess the vendor before a driver is
+// loaded.
 
 bool has_nvidia_node();  // /dev/nvidia0 ...
 bool has_intel_node();   // a render node of an Intel device
-// The same of one that is not the processor's own graphics, which is PCI device 0000:00:02.0 (source: the datasheets of
-// Intel's processors, "Processor Graphics").
+// Like has_intel_node(), but ignores the processor's own graphics, which is PCI device 0000:00:02.0 (source:
+// the datasheets of Intel's processors, "Processor Graphics").
 bool has_discrete_intel_node();
 
 }  // namespace proctor

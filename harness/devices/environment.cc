@@ -17,7 +17,7 @@ namespace proctor {
 namespace {
 
 constexpr const char* kXpuDriversVariable = "ZE_ENABLE_ALT_DRIVERS";
-// Nobody can create a file below /proc, so this one stays missing.
+// This file can never exist, because no process can create a file below /proc.
 constexpr const char* kNoDriver = "/proc/proctor/no-level-zero-driver.so";
 
 VariableChange hide_cuda() { return {kCudaMaskVariable, "", "the empty string hides every CUDA device"}; }
@@ -49,21 +49,21 @@ Result<std::string> cuda_mask(const std::vector<LeasedDevice>& devices, MaskMode
   return joined(entries, ",");
 }
 
-// Where cards are the devices: CARD, or CARD.TILE.
+// Adds CARD or CARD.TILE, for hierarchies in which cards are the devices.
 void add_card(const LeasedDevice& device, std::vector<std::string>& entries) {
   const std::string ordinal = std::to_string(device.ordinal);
   if (device.only_tiles.empty()) entries.push_back(ordinal);
   for (const int tile : device.only_tiles) entries.push_back(ordinal + "." + std::to_string(tile));
 }
 
-// Where tiles are the devices, counted over all cards.
+// Adds the ordinals of tiles, counted over all cards, for hierarchies in which tiles are the devices.
 void add_leaves(const LeasedDevice& device, std::vector<std::string>& entries) {
   std::vector<int> tiles = device.only_tiles;
   for (int tile = 0; device.only_tiles.empty() && tile < device.tiles; ++tile) tiles.push_back(tile);
   for (const int tile : tiles) entries.push_back(std::to_string(device.first_leaf + tile));
 }
 
-// Ascending, since the order in the mask means nothing to Level Zero.
+// Returns the mask in ascending order, because Level Zero ignores the order of entries.
 Result<std::string> xpu_mask(std::vector<LeasedDevice> devices, Hierarchy hierarchy) {
   std::sort(devices.begin(), devices.end(),
             [](const auto& a, const auto& b) { return a.ordinal < b.ordinal; });
@@ -84,8 +84,8 @@ Result<std::string> xpu_mask(std::vector<LeasedDevice> devices, Hierarchy hierar
   return joined(entries, ",");
 }
 
-// Where a case sees devices: nothing that the caller has for them may say otherwise. What a case has of these
-// variables nevertheless is set afterwards.
+// Clears all variables of the caller that affect the visible devices, for a case that sees devices. The
+// values that the case needs are set afterwards.
 std::vector<VariableChange> clear_all() {
   std::vector<VariableChange> plan;
   for (const VisibilityVariable& variable : visibility_variables()) {
@@ -235,7 +235,7 @@ Result<void> check_caller(Backend backend, const Environment& caller) {
 
 namespace {
 
-// All names of the backend's variables but those that stay as the caller has them.
+// Removes all variables of the backend, except those that keep the caller's value.
 void drop_variables(Backend backend, Environment& environment) {
   for (const VisibilityVariable& variable : visibility_variables()) {
     if (variable.backend != backend) continue;
@@ -309,8 +309,8 @@ Result<void> check_mask(Backend backend, const std::string& mask) {
 Result<std::vector<LeasedDevice>> narrow_cuda_pool(const std::vector<LeasedDevice>& pool,
                                                    const std::string& mask, CallerOrdinals ordinals) {
   const bool by_name = mask.starts_with("GPU-") || mask.starts_with("MIG-");
-  // Names are matched against the pool below, so that an unknown or ambiguous one ends
-  // the list as it does for CUDA.
+  // Names are matched against the pool below. An unknown or ambiguous name therefore ends the list, as it
+  // does in CUDA.
   CudaHost host;
   std::vector<const LeasedDevice*> gpus;
   for (const LeasedDevice& device : pool) {
@@ -333,7 +333,8 @@ Result<std::vector<LeasedDevice>> narrow_cuda_pool(const std::vector<LeasedDevic
   for (const CudaDevice& chosen : selection.devices) {
     if (by_name && chosen.ordinal) {
       left.push_back(
-          *gpus[static_cast<std::size_t>(*chosen.ordinal)]);  // select_cuda counts the names given to it
+          // the ordinal of select_cuda is an index into `gpus`
+          *gpus[static_cast<std::size_t>(*chosen.ordinal)]);
       continue;
     }
     for (const LeasedDevice& device : pool) {
@@ -354,11 +355,11 @@ constexpr std::size_t kMaxTmpdir = 30;
 
 const std::vector<std::string>& strict_allow_list() {
   static const std::vector<std::string> kNames = {
-      // Finding programs, libraries and the user's files.
+      // Locations of programs, libraries and the user's files.
       "PATH", "HOME", "USER", "LOGNAME", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "ONEAPI_ROOT",
-      // Which driver the Level Zero loader takes is part of the set-up; hiding overrides it.
+      // The driver that the Level Zero loader uses belongs to the setup. A hidden vendor overrides it later.
       "ZE_ENABLE_ALT_DRIVERS",
-      // So are its layers between program and driver: they check, trace and log, and change no device.
+      // Layers of the loader between program and driver: they check, trace and log, and change no device.
       // Source: oneapi-src/level-zero, README.md and source/layers/validation/README.md.
       "ZE_ENABLE_LOADER_INTERCEPT", "ZE_ENABLE_LOADER_DEBUG_TRACE", "ZE_ENABLE_TRACING_LAYER",
       "ZET_ENABLE_API_TRACING_EXP", "ZE_ENABLE_VALIDATION_LAYER", "ZE_ENABLE_PARAMETER_VALIDATION",
@@ -366,7 +367,7 @@ const std::vector<std::string>& strict_allow_list() {
       "ZEL_ENABLE_BASIC_LEAK_CHECKER", "ZEL_ENABLE_CERTIFICATION_CHECKER", "ZEL_ENABLE_EVENTS_CHECKER",
       "ZEL_ENABLE_SYSTEM_RESOURCE_TRACKER_CHECKER", "ZEL_ENABLE_LOADER_LOGGING", "ZEL_LOADER_LOGGING_LEVEL",
       "ZEL_LOADER_LOG_CONSOLE", "ZEL_LOADER_LOG_DIR", "ZEL_LOADER_LOG_FILE", "ZEL_LOADER_LOG_PATTERN",
-      // Where the suites find libraries of collectives.
+      // Locations of the collectives libraries of the suites.
       "PROCTOR_ONECCL_LIBRARY", "PROCTOR_NCCL_LIBRARY",
       // Sanitizers of the suites.
       "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH"};
@@ -389,7 +390,7 @@ const std::vector<std::string>& rank_variables() {
 
 const std::vector<std::string>& channel_variables() {
   static const std::vector<std::string> kNames = {
-      // GitHub Actions, and what runs its workflows
+      // GitHub Actions, and other programs that run its workflows
       "GITHUB_ENV", "GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY",
       "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
       // Buildkite

@@ -30,7 +30,7 @@ VisibilityRequest request(Backend backend, std::vector<LeasedDevice> devices,
   return result;
 }
 
-// The environment of a child whose caller had both masks set by hand.
+// Returns the environment of a child whose caller set both masks.
 Environment planned(const VisibilityRequest& visibility) {
   Environment environment = {{"CUDA_VISIBLE_DEVICES", "3"},
                              {"ZE_AFFINITY_MASK", "2"},
@@ -91,7 +91,7 @@ TEST(PlanVisibility, XpuKeepsTileLimitOfCaller) {
   EXPECT_EQ(planned(request(Backend::kXpu, {device, xpu_device(0, 4)})).at("ZE_AFFINITY_MASK"), "0,1.1,1.2");
 }
 
-// Where tiles are the devices, a card is as many ordinals, counted over all cards of the machine.
+// If tiles are the devices, a card has as many ordinals as tiles, counted over all cards of the machine.
 TEST(PlanVisibility, TilesAreCountedOverAllCards) {
   LeasedDevice part = xpu_device(2, 4);
   part.only_tiles = {1, 3};
@@ -114,7 +114,7 @@ Environment everything_of(const std::string& value) {
   return environment;
 }
 
-// Whatever the caller has set: a case that sees devices has what the runner says, and what belongs to the set-up.
+// A case that sees devices gets the values of the runner and of the setup, whatever the caller set.
 TEST(PlanVisibility, CallerCannotChangeVisibilityOfCase) {
   for (const Backend backend : {Backend::kCuda, Backend::kXpu}) {
     const bool cuda = backend == Backend::kCuda;
@@ -128,7 +128,7 @@ TEST(PlanVisibility, CallerCannotChangeVisibilityOfCase) {
             name == variable.name && (variable.caller == CallerValue::kKept || variable.backend != backend);
         const auto found = environment.find(name);
         const bool is_callers = found != environment.end() && found->second == "1";
-        const bool is_ours = name == kXpuOrderVariable;  // whose value happens to be 1
+        const bool is_ours = name == kXpuOrderVariable;  // the runner's value happens to be 1
         EXPECT_TRUE(may_stay || is_ours || !is_callers) << name << " of " << to_string(backend);
       }
     }
@@ -139,7 +139,7 @@ TEST(PlanVisibility, CallerCannotChangeVisibilityOfCase) {
   }
 }
 
-// A program that sees none may use what no run leases, as its caller says.
+// A program without leased devices may use devices that no run leases, as its caller selects them.
 TEST(PlanVisibility, SetsOnlyHidingVariablesWithoutDevices) {
   Environment environment = everything_of("opencl:cpu");
   const auto plan = plan_visibility(request(Backend::kNone, {}));
@@ -202,7 +202,7 @@ TEST(DescribeCleared, NamesRemovedCallerVariables) {
   EXPECT_TRUE(describe_cleared({}).empty());
 }
 
-// No mask could keep to it, so what it leaves out would be leased.
+// No mask can express this filter, so the run would lease devices that the filter excludes.
 TEST(CheckCaller, RejectsFiltersThatMasksCannotExpress) {
   const Environment caller = {{"NEO_FilterBdfPath", "0000:03:00.0"}};
   ASSERT_FALSE(check_caller(Backend::kXpu, caller));
@@ -231,7 +231,7 @@ TEST(PlanVisibility, WithoutDevicesBothVendorsAreHidden) {
 }
 
 TEST(PlanVisibility, NeverHidesLevelZeroByAMask) {
-  // '' means all and a mask that selects nothing crashes Intel's 26.27 driver.
+  // '' selects all devices, and a mask that selects nothing crashes Intel's 26.27 driver.
   for (const Backend backend : {Backend::kNone, Backend::kCuda, Backend::kXpu}) {
     const auto plan = plan_visibility(request(backend, {}));
     ASSERT_TRUE(plan);
@@ -316,7 +316,7 @@ TEST(NarrowPool, RejectsOrdinalsWithAmbiguousOrder) {
   };
   ASSERT_FALSE(narrow("1", kCudaPool));
   EXPECT_THAT(narrow("1", kCudaPool).error().hint, HasSubstr("CUDA_DEVICE_ORDER=PCI_BUS_ID"));
-  EXPECT_TRUE(narrow("0", {kCudaPool[0]}));  // one card has one order
+  EXPECT_TRUE(narrow("0", {kCudaPool[0]}));  // one card has only one order
   EXPECT_TRUE(narrow("", kCudaPool));
   EXPECT_TRUE(narrow("GPU-cccc", kCudaPool));
 }

@@ -25,7 +25,8 @@ class ScratchDirectory {
  public:
   ScratchDirectory() : held_(make()) {}
   ~ScratchDirectory() {
-    if (held_) static_cast<void>(remove_tree(held_->path));  // a leftover directory spoils no answer
+    // a leftover directory does not change the result
+    if (held_) static_cast<void>(remove_tree(held_->path));
   }
   ScratchDirectory(const ScratchDirectory&) = delete;
   ScratchDirectory& operator=(const ScratchDirectory&) = delete;
@@ -86,7 +87,7 @@ std::string value_in(const std::vector<std::string>& env, const std::string& nam
   return {};
 }
 
-// What a simulation lacks here, in words.
+// Returns a sentence about the missing part of a simulation.
 const char* words_about_missing(Backend backend, const Simulation& simulation) {
   if (backend == Backend::kCuda)
     return "Proctor's simulated CUDA Runtime is not installed next to this program";
@@ -139,7 +140,7 @@ Inventory probe_simulated(Backend backend, Containment& containment, const Simul
       environment_of(simulation, backend, value_in(options.env, kLibraryPath), containment.programs());
   if (!environment.missing.empty())
     return failed(environment.missing, words_about_missing(backend, simulation));
-  const ScratchDirectory state;  // what the probe leaves in it concerns no run
+  const ScratchDirectory state;  // the files of the probe do not matter to any run
   if (!state) return failed("probe_failed:mkdtemp", std::strerror(state.sys_errno()));
   if (!environment.whole) bind_session(environment, {.state = state.path(), .log = {}, .faults = {}});
   options.env = with_simulation(std::move(options.env), environment);
@@ -160,7 +161,7 @@ std::vector<std::string> with_simulation(std::vector<std::string> env, const Sim
   return env;
 }
 
-// ---- What the probes say (suites/probe/main_xpu.cc, main_cuda.cc) as an inventory ----
+// ---- Parses the output of the probes (suites/probe/main_xpu.cc, main_cuda.cc) ----
 
 namespace {
 
@@ -194,7 +195,7 @@ Device parse_xpu_device(const json& entry, int ordinal) {
   return device;
 }
 
-// A second driver (an NPU's, say) is "xpu.driver.1".
+// The key of a second driver, such as that of an NPU, is "xpu.driver.1".
 void add_driver(Inventory& inventory, const json& driver, std::size_t index) {
   const std::string suffix = index == 0 ? "" : fmt::format(".{}", index);
   const std::string release = driver.value("release", "");
@@ -237,8 +238,8 @@ Device parse_cuda_device(const json& entry) {
   return device;
 }
 
-// Names the versions that do not fit; what the libraries let pass is too old all the same when the table of
-// releases says so.
+// Reports runtime and driver versions that do not fit together. A driver that is too old by the table of
+// releases is reported even if the libraries accept it.
 void judge_versions(int runtime, int cuda, const std::string& driver, Inventory& inventory) {
   const CudaRelation relation = cuda_relation(runtime, driver, cuda);
   if (relation != CudaRelation::kUnknown)
@@ -284,7 +285,7 @@ Result<Inventory> parse_probe(Backend backend, std::string_view text) {
   if (!document.is_object() || !document.contains("v") || document["v"] != 1) {
     return Error::internal("read the probe's answer: not a document of version 1");
   }
-  try {  // a wrong type somewhere inside; the edge of the JSON library
+  try {  // nlohmann::json throws if a value has the wrong type
     Inventory inventory;
     inventory.problem = document.value("problem", "");
     inventory.detail = document.value("detail", "");

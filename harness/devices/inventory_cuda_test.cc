@@ -1,5 +1,5 @@
-// What the probe for CUDA makes of machines without a usable driver: the real CUDA Runtime over a
-// libcuda.so.1 that fails as it is told (fixtures/cuda_driver_stub), and a stand-in of NVML.
+// The inventory of machines without a usable driver. The real CUDA Runtime runs over a libcuda.so.1 that
+// fails on request (fixtures/cuda_driver_stub), and over a simulated NVML.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -48,7 +48,7 @@ TEST(ParseCudaProbe, StackReportsDriverAndRuntimeCompatibility) {
   EXPECT_THAT(stack, Contains(Pair("cuda.compatibility", "native")));
 }
 
-// A container in CDI mode starts on any driver: the versions are compared all the same.
+// A container in CDI mode starts on any driver, so the probe compares the versions itself.
 TEST(ParseCudaProbe, DetectsTooOldDriverByVersions) {
   const auto inventory = parse_probe(
       Backend::kCuda, R"({"v":1,"problem":"","driver":"535.104.05","cuda":12020,"runtime":{"version":13000},
@@ -122,7 +122,7 @@ TEST_F(CudaProbe, ReportsMissingDriver) {
   EXPECT_THAT(inventory.detail, HasSubstr("libcuda.so.1"));
 }
 
-// NVML is there, and lists devices that the Runtime is too new for.
+// NVML lists the devices, but the driver is too old for the Runtime.
 TEST_F(CudaProbe, ListsNvmlDevicesDespiteNewerRuntime) {
   const auto inventory = probe(std::string(PROCTOR_CUDA_DRIVER_STUB ":" PROCTOR_NVML_STAND_IN ":") + kReal,
                                {"PROCTOR_STUB_CUDA_VERSION=11080"});
@@ -139,7 +139,7 @@ TEST_F(CudaProbe, ListsNvmlDevicesDespiteNewerRuntime) {
 }
 
 #ifdef PROCTOR_REAL_CUDART12
-// Of the two runtimes that are here: the newest that the driver is not too old for.
+// The probe uses the newest of the two installed runtimes that the driver supports.
 TEST_F(CudaProbe, SelectsNewestRuntimeThatDriverSupports) {
   const std::string both = std::string(PROCTOR_CUDA_DRIVER_STUB ":") + kReal + ":" PROCTOR_REAL_CUDART12;
   const auto old = probe(both, {"PROCTOR_STUB_CUDA_VERSION=12020", "PROCTOR_STUB_CUDA_INIT=100"});
@@ -184,7 +184,7 @@ TEST_F(CudaProbe, ListsMigInstancesOfPartitionedGpu) {
   EXPECT_EQ(inventory.devices[2].id, "cuda:GPU-old");
 }
 
-// A container that was given the management library only.
+// A container with the management library only.
 TEST_F(CudaProbe, ReportsNvmlDevicesWithoutDriver) {
   const auto inventory = probe(PROCTOR_NVML_STAND_IN);
   if (inventory.problem.empty()) GTEST_SKIP() << "this machine has a driver";

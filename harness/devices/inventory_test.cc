@@ -68,7 +68,7 @@ TEST(ParseXpuProbe, RejectsInvalidDocuments) {
   }
 }
 
-// Shell scripts stand in for a probe whose driver misbehaves.
+// Shell scripts replace a probe whose driver misbehaves.
 class Probe : public testing::Test {
  protected:
   void SetUp() override {
@@ -129,7 +129,7 @@ TEST_F(Probe, RunsInTemporaryScratchDirectory) {
   EXPECT_NE(access(inventory.detail.c_str(), F_OK), 0);
 }
 
-// The real probe on Intel's driver without hardware, where it is installed.
+// The real probe on Intel's driver without hardware, if this driver is installed.
 TEST_F(Probe, ListsCardsOfSimulatedIntelDriver) {
   const auto simulation = parse_simulation("xpu:3x2,driver=intel");
   const ProbeOptions options{.probe = std::string(PROCTOR_BIN_DIR) + "/proctor-probe-xpu",

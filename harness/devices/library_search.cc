@@ -14,8 +14,8 @@ constexpr const char* kMultiarch = "aarch64-linux-gnu";
 constexpr const char* kMultiarch = "x86_64-linux-gnu";
 #endif
 
-// One directory a line; `include` lines are covered by listing ld.so.conf.d, which is
-// what they name everywhere.
+// Adds the directories of a file, one per line. `include` lines are ignored: they usually name ld.so.conf.d,
+// which is listed separately.
 void add_conf(const RootedFiles& files, const std::string& path, std::vector<std::string>& directories) {
   std::istringstream lines(files.read(path).value_or(""));
   for (std::string line; std::getline(lines, line);) {

@@ -25,14 +25,14 @@ constexpr const char* kSimulatorLibrary = "libproctor_ze_sim.so";
 constexpr const char* kCudaRuntimeLibrary = "libcudart.so.13";
 constexpr const char* kCudaSimulatorDirectory = "cuda_sim";
 
-// Empty when no C library stands in `directories`.
+// Returns the words of the loader; empty if `directories` contain no C library.
 std::vector<std::string> loader_words_of(const std::vector<std::string>& directories) {
   const std::string loader = find_library(kDynamicLoader, directories);
   if (loader.empty()) return {};
   return {loader, "--library-path", fmt::format("{}", fmt::join(directories, ":"))};
 }
 
-// What is below a prefix is found by processes in any directory.
+// Makes the paths below a prefix absolute, for processes in any directory.
 std::vector<std::string> driver_directories(const SimDriver& driver, std::string_view library_path) {
   if (driver.prefix.empty()) return system_library_directories(library_path);
   return prefix_library_directories(std::filesystem::absolute(driver.prefix).lexically_normal().string());
@@ -214,7 +214,7 @@ SimEnvironment intel_environment(const EqualCards& cards, const SimDriver& drive
   const auto directories = driver_directories(driver, library_path);
   if (!driver.prefix.empty()) environment.loader_words = loader_words_of(directories);
   environment.driver_path = find_library(kXpuDriverLibrary, directories);
-  // A foreign C library takes no loader from here.
+  // A driver with its own C library must not search the directories of this system.
   const auto everywhere =
       environment.loader_words.empty() ? system_library_directories(library_path) : directories;
   if (environment.driver_path.empty()) {
@@ -225,7 +225,7 @@ SimEnvironment intel_environment(const EqualCards& cards, const SimDriver& drive
   }
   environment.set = {{"NEOReadDebugKeys", "1"},
                      {"SetCommandStreamReceiver", "1"},  // capture to a file instead of a device
-                     {"UseAubStream", "0"},  // drivers of 2023 and later crash without; 22.43 does not mind
+                     {"UseAubStream", "0"},  // drivers of 2023 and later crash without it; 22.43 ignores it
                      {"ProductFamilyOverride", "pvc"},  // the only product with tiles in every driver version
                      {"HardwareInfoOverride", "2x4x8"},
                      {"CreateMultipleRootDevices", std::to_string(cards.cards)},
@@ -233,11 +233,12 @@ SimEnvironment intel_environment(const EqualCards& cards, const SimDriver& drive
                      {child::kSimTopologyVariable, fmt::format("xpu:{}x{}", cards.cards, cards.tiles)},
                      {child::kSimDriverVariable, child::kIntelDriver}};
   environment.whole = true;
-  // A mask or another driver of the caller would shrink or replace what was asked for.
+  // A mask or another driver of the caller would shrink or replace the requested devices.
   environment.unset = {"ZE_AFFINITY_MASK", "ZE_ENABLE_ALT_DRIVERS", "ZE_FLAT_DEVICE_HIERARCHY",
                        "ZE_ENABLE_PCI_ID_DEVICE_ORDER"};
   if (!environment.loader_words.empty()) {
-    // The loader is told the directories for this program only: what it starts by name is of this system.
+    // The loader gets the directories as arguments, for this program only. Programs that it starts use the
+    // libraries of this system.
     environment.set.emplace_back(child::kLauncherVariable, nlohmann::json(environment.loader_words).dump());
   } else if (!driver.prefix.empty() && !environment.driver_path.empty()) {
     auto path = environment.driver_path.substr(0, environment.driver_path.rfind('/'));

@@ -29,7 +29,7 @@ TEST(SimTopology, ParsesCardsAndTiles) {
   EXPECT_EQ(both->text, "xpu:2x4,cuda:3");
 }
 
-// The grammar has its own tests; here: what a user sees.
+// The grammar has its own tests. This test covers the messages for users.
 TEST(SimTopology, ErrorsNameOptionAndValue) {
   const auto parsed = parse_sim_topology("xpuu:2x2");
   ASSERT_FALSE(parsed);
@@ -212,7 +212,8 @@ TEST_F(DriverPrefix, PassesSimulatedDriverToLoader) {
   EXPECT_THAT(environment.set, Contains(Pair("ZE_ENABLE_ALT_DRIVERS", root_ + "/libproctor_ze_sim.so")));
   EXPECT_THAT(environment.set, Contains(Pair("PROCTOR_SIM_TOPOLOGY", "xpu:2x2")));
   EXPECT_THAT(environment.set, Contains(Pair("PROCTOR_SIM_DRIVER", "simgpu")));
-  EXPECT_THAT(environment.unset, Contains("PROCTOR_SIM_FAULTS"));  // the caller's own are not for a probe
+  // a probe must not get the caller's own faults
+  EXPECT_THAT(environment.unset, Contains("PROCTOR_SIM_FAULTS"));
   EXPECT_EQ(simgpu_environment(topology, {root_ + "/nothing"}).missing,
             "library_missing:libproctor_ze_sim.so");
 }

@@ -1,6 +1,6 @@
-// NVIDIA's specifications for the container device interface: made once by nvidia-ctk, they name what the driver had then.
-// A replaced driver and new MIG instances leave them behind: nvidia-cdi-refresh.service sees the first and not the second
-// (NVIDIA/nvidia-container-toolkit#1828).
+// Checks NVIDIA's specifications for the container device interface (CDI). nvidia-ctk generates them once, so they
+// describe the driver of that time. They become outdated when the driver is replaced or when MIG instances are created.
+// nvidia-cdi-refresh.service handles the first case but not the second (NVIDIA/nvidia-container-toolkit#1828).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,10 +17,10 @@ namespace {
 constexpr const char* kNoRefresh = "https://github.com/NVIDIA/nvidia-container-toolkit/issues/1828";
 constexpr std::string_view kCapability = "/dev/nvidia-caps/nvidia-cap";
 
-// Legacy mode does not use them.
+// The container toolkit's legacy mode does not use CDI specifications.
 bool uses_cdi(const Host& host) { return host.value("glue.mode").value_or("auto") != "legacy"; }
 
-// Its own generator makes it anew.
+// Returns the command that generates the specification again. Each kind has its own generator.
 std::string make_anew(const CdiSpec& spec) {
   if (spec.kind == "nvidia.com/gpu")
     return fmt::format("sudo nvidia-ctk cdi generate --output={}    (then recreate the containers)",
@@ -28,7 +28,8 @@ std::string make_anew(const CdiSpec& spec) {
   return fmt::format("restart the service that writes {} (kind {})", spec.file, spec.kind);
 }
 
-// What is wrong with it for the loaded driver; "" nothing. The files of its host are not those of a container.
+// Returns a fault of the specification for the loaded driver, or "". In a container, the paths of the specification
+// belong to the host and are not checked.
 std::string fault_of(const CdiSpec& spec, const Host& host, const std::string& module) {
   for (const std::string& path : spec.host_paths) {
     const std::string version = is_libcuda(path) ? driver_version_of(path) : "";
@@ -52,7 +53,8 @@ bool names_libcuda(const CdiSpec& spec) {
 
 // ---- MIG ----
 
-// The minor numbers of the rights to instances that these nodes give; others of /dev/nvidia-caps are no instances.
+// Returns the minor numbers of the MIG instances that these nodes give access to. Other nodes of /dev/nvidia-caps are
+// ignored.
 std::set<unsigned> rights_in(const std::vector<std::string>& nodes, const Host& host) {
   std::set<unsigned> rights;
   for (const std::string_view node : nodes) {
@@ -90,7 +92,8 @@ std::set<unsigned> without(const std::set<unsigned>& all, const std::set<unsigne
   return rest;
 }
 
-// A container keeps the nodes with which it was started. One that sees all nodes of its host has some that are right.
+// A container keeps the nodes with which it was started. A container that sees all nodes of its host also has valid
+// ones, so the check fails only if every instance of the container is gone.
 void check_mig_of_container(Examination& examination) {
   const Host& host = examination.host();
   std::vector<std::string> nodes;
@@ -109,7 +112,7 @@ void check_mig_of_container(Examination& examination) {
        {kNoRefresh}});
 }
 
-// One that names some of the instances that there are may leave out others on purpose.
+// A specification that names only some of the existing instances may omit the others on purpose, so this is a warning.
 void check_mig_of_host(Examination& examination, const std::vector<const CdiSpec*>& specs) {
   const Host& host = examination.host();
   std::vector<std::string> nodes;

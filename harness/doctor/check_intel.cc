@@ -1,4 +1,4 @@
-// Intel's user side: loader, driver, compiler, and whether they are of one generation.
+// Checks Intel's user-mode stack: loader, driver and compiler, and whether their generations fit together.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -16,7 +16,7 @@ bool has_intel_card(const Host& host) {
   });
 }
 
-// "libze-intel-gpu1 26.31.39395.13-0, x 1" -> {name, version} of each
+// Parses a package fact: "libze-intel-gpu1 26.31.39395.13-0, x 1" -> {name, version} of each package.
 std::vector<std::pair<std::string, std::string>> packages_of(const Host& host, const std::string& fact) {
   std::vector<std::pair<std::string, std::string>> packages;
   std::string text = host.value(fact).value_or("");
@@ -30,11 +30,11 @@ std::vector<std::pair<std::string, std::string>> packages_of(const Host& host, c
   return packages;
 }
 
-// Compute-runtime up to 24.39 was made with version 1 of the compiler, 24.45 and later with version 2:
-// libigc.so.1 and libigc.so.2, which do not stand in for each other.
+// compute-runtime up to 24.39 was built with version 1 of the compiler, 24.45 and later with version 2. Their
+// libraries, libigc.so.1 and libigc.so.2, are not compatible.
 constexpr const char* kOfTheFirst = ">=20, <24.40";
 constexpr const char* kOfTheSecond = ">=24.45";
-constexpr const char* kNamedByRelease = ">=20";  // the old package counts otherwise: 1.3.26241
+constexpr const char* kNamedByRelease = ">=20";  // the older package has another version scheme: 1.3.26241
 
 bool in(const std::string& range, const std::string& text) {
   const auto version = Version::parse(text);
@@ -42,12 +42,12 @@ bool in(const std::string& range, const std::string& text) {
   return version && wanted && wanted->contains(*version);
 }
 
-// 0 where nobody has written it down.
+// Returns the compiler generation of a compute-runtime release; 0 if it is not documented.
 int compiler_generation(const std::string& runtime) {
   return in(kOfTheFirst, runtime) ? 1 : in(kOfTheSecond, runtime) ? 2 : 0;
 }
 
-// False when it found something.
+// Returns false if it added a finding.
 bool check_compiler(Examination& examination) {
   const auto runtime = packages_of(examination.host(), "umd.level_zero");
   const auto compilers = packages_of(examination.host(), "umd.igc");
@@ -71,7 +71,7 @@ bool check_compiler(Examination& examination) {
   return false;
 }
 
-// Two packages of one layer bring the same library.
+// Two packages of one layer install the same library. Returns false if it added a finding.
 bool check_doubles(Examination& examination) {
   bool single = true;
   for (const char* fact : {"loader.level_zero", "umd.level_zero"}) {
@@ -88,8 +88,8 @@ bool check_doubles(Examination& examination) {
   return single;
 }
 
-// The loader with which compute-runtime was released, by the beginning of the release's name
-// (manifests/manifest.yml of its tags). A newer one is meant to do; of an older one nobody has tried it.
+// The loader with which compute-runtime was released, by the prefix of the release's name (manifests/manifest.yml of
+// its tags). A newer loader is expected to work; an older one is untested.
 struct ReleasedWith {
   const char* runtime;
   const char* loader;
@@ -119,7 +119,7 @@ bool check_loader(Examination& examination) {
   return true;
 }
 
-// Level Zero and OpenCL come from one release; they share the compiler.
+// Level Zero and OpenCL come from one release and share the compiler. Returns false if it added a finding.
 bool check_releases(Examination& examination) {
   const auto level_zero = packages_of(examination.host(), "umd.level_zero");
   const auto opencl = packages_of(examination.host(), "umd.opencl");
@@ -144,7 +144,7 @@ void check_level_zero(Examination& examination) {
   const Host& host = examination.host();
   if (!has_intel_card(host)) return;
   if (!host.exposes("/dev/dri/") && !host.nodes.empty()) return;  // this container is for other cards
-  // Beside a card of NVIDIA's in use the loader may be here only because another package wants it.
+  // If an NVIDIA card is in use, the loader may be installed only as a dependency of another package.
   const HostState half = host.value("kmd.nvidia") ? HostState::kWarn : HostState::kBroken;
   const FoundLibrary* loader = host.library("libze_loader.so.1");
   const FoundLibrary* driver = host.library("libze_intel_gpu.so.1");
@@ -187,7 +187,8 @@ void check_intel_generations(Examination& examination) {
     examination.ok("intel-generations", *examination.host().value("umd.level_zero") + ": one generation");
 }
 
-// Docker gives an added capability to root only, podman to any user. A case in a user namespace of its own has none.
+// Docker gives an added capability only to root, podman to any user. A case in its own user namespace has no
+// capability.
 void check_memory_use(Examination& examination) {
   const Host& host = examination.host();
   if (!has_intel_card(host) || !host.memory_use_reported || !host.library("libze_intel_gpu.so.1")) return;

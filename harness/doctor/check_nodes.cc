@@ -1,4 +1,4 @@
-// Device nodes: there, openable, and found by their PCI address.
+// Checks device nodes: that they exist, can be opened, and are found by PCI address.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,10 +12,10 @@ namespace {
 
 bool runs_intel_driver(const Card& card) { return card.driver == "xe" || card.driver == "i915"; }
 
-// A node that programs need here.
+// A device node that programs need on this host.
 struct NeededNode {
   std::string path{};
-  const Card* card = nullptr;  // nothing where all NVIDIA cards share it, or nobody tells whose it is
+  const Card* card = nullptr;  // null if all NVIDIA cards share the node or its card is unknown
   bool shared_by_all = false;
 };
 
@@ -25,8 +25,9 @@ bool is_nvidia_card_node(std::string_view path) {
          path.find_first_not_of("0123456789", kCard.size()) == path.npos;
 }
 
-// What a CUDA program opens: one node of a card, and two for all. Where no card's driver tells its number (a
-// container may hide /proc/driver), the nodes that are here will do, but there must be one.
+// Returns the nodes that a CUDA program opens: one node per card and two shared ones. A container may hide
+// /proc/driver, and then the drivers report no card numbers. In that case any existing card node suffices, but there
+// must be one.
 std::vector<NeededNode> nvidia_nodes(const Host& host) {
   std::vector<NeededNode> needed = {{"/dev/nvidiactl", nullptr, true}, {"/dev/nvidia-uvm", nullptr, true}};
   const std::size_t shared = needed.size();
@@ -67,7 +68,8 @@ std::vector<NeededNode> needed_nodes(const Host& host) {
   return needed;
 }
 
-// A container that was given something else was perhaps not meant to have this one; but not half of it.
+// Returns whether the caller should have this node. A container with other devices may lack it on purpose. A container
+// with only some of the nodes of one vendor may not.
 bool is_meant(const Host& host, const NeededNode& node) {
   if (host.nodes.empty() || !host.container) return true;
   if (node.path.starts_with("/dev/dri/") || !host.exposes("/dev/nvidia")) return false;
@@ -109,7 +111,7 @@ std::string permission_fix(const Examination& examination, const Node& node) {
   const Caller& caller = *host.caller;
   const bool member = std::find(caller.gids.begin(), caller.gids.end(), node.gid) != caller.gids.end();
   const bool group_may = (node.mode & 060U) == 060U;
-  if (member && group_may) {  // so the mode is not what forbids it
+  if (member && group_may) {  // the mode allows it, so something else forbids it
     return examination.fix("getfacl " + node.path,
                            fmt::format("start the container with --device {}", node.path));
   }
@@ -151,7 +153,7 @@ void check_nodes(Examination& examination) {
 void check_permissions(Examination& examination) {
   const Host& host = examination.host();
   if (!host.nodes_known) return;
-  std::map<unsigned, std::vector<const Node*>> closed;  // by group: one line mends them all
+  std::map<unsigned, std::vector<const Node*>> closed;  // by group: one command repairs all nodes of a group
   int open = 0;
   for (const auto& needed : needed_nodes(host)) {
     const Node* node = host.node(needed.path);
@@ -186,11 +188,11 @@ void check_permissions(Examination& examination) {
   }
 }
 
-// A container keeps its nodes when somebody on its host loads the device rules of its cgroup anew without them.
+// A container loses access to its nodes if the device rules of its cgroup are reloaded on the host without them.
 void check_device_rules(Examination& examination, Backend backend) {
   const Host& host = examination.host();
   std::vector<std::string> closed;
-  bool cards_left = false;  // the caller may have been meant to have only these
+  bool cards_left = false;  // the caller may be limited to these cards on purpose
   bool all_need_it = false;
   for (const NeededNode& needed : needed_nodes(host, backend)) {
     const Node* node = host.node(needed.path);
@@ -218,7 +220,7 @@ void check_device_rules(Examination& examination, Backend backend) {
         "https://github.com/NVIDIA/nvidia-container-toolkit/issues/251"}});
 }
 
-// Intel's driver looks for the cards' addresses there first.
+// Intel's driver looks up the cards' PCI addresses in /dev/dri/by-path first.
 void check_by_path(Examination& examination) {
   const Host& host = examination.host();
   std::vector<std::string> missing;

@@ -1,4 +1,4 @@
-// NVIDIA's driver: its kernel module, its libraries, and what containers are given of both.
+// Checks NVIDIA's driver: its kernel module, its libraries, and the parts of both that a container has.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,19 +20,20 @@ bool at_least(const std::string& version, const std::string& minimum) {
   return have && need && compare(*have, *need) >= 0;
 }
 
-// The forward-compatibility package has a library of its own, newer than the module by design.
+// The library of the forward-compatibility package is newer than the kernel module by design.
 bool is_compatibility(const FoundLibrary& library) {
   return library.target.find("/compat/") != std::string::npos;
 }
 
-// The oldest driver for a toolkit's major version (minor-version compatibility).
+// The oldest driver for each major version of the CUDA toolkit (minor-version compatibility).
 struct ToolkitMinimum {
   std::string_view major;
   const char* minimum;
 };
 constexpr ToolkitMinimum kToolkitMinima[] = {{"11.", "450"}, {"12.", "525"}, {"13.", "580"}};
 
-// Forward compatibility lifts the minimum, but not on all cards.
+// Adds the finding that the driver is too old. It is only a warning if the forward-compatibility package is installed,
+// which lifts the minimum on some cards.
 void too_old(Examination& examination, const std::string& who, const std::string& minimum,
              const std::string& where, const std::string& source) {
   const Host& host = examination.host();
@@ -95,11 +96,12 @@ const FoundLibrary* real_library(const Host& host, const std::string& name) {
   return real == found->second.end() ? nullptr : &*real;
 }
 
-// Module and library come together, or nothing works.
+// Kernel module and library come from one driver release. CUDA works only if both exist.
 void check_nvidia_driver(Examination& examination) {
   const Host& host = examination.host();
   const auto card = std::find_if(host.cards.begin(), host.cards.end(), [](const Card& one) {
-    return one.is_nvidia() && one.driver != "vfio-pci";  // that one belongs to a virtual machine
+    return one.is_nvidia() &&
+           one.driver != "vfio-pci";  // a card bound to vfio-pci belongs to a virtual machine
   });
   if (card == host.cards.end()) return;
   if (!host.exposes("/dev/nvidia") && !host.nodes.empty()) return;  // this container is for other cards

@@ -1,7 +1,6 @@
-// Doctor on machines made of files: its findings on each must be exactly those
-// that testdata/hosts.toml expects.
+// Tests doctor on simulated machines. Its findings must be exactly those of testdata/hosts.toml.
 //
-// Which part of the way to its devices a container lost. How the kernel answers is for harness/e2e/container_contract.py.
+// Also tests which device access a container has lost. harness/e2e/container_contract.py tests the kernel's side.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -99,7 +98,7 @@ using testing::ElementsAre;
 Node open_node(const std::string& path) { return {path, 0666, 0, 0, true, false}; }
 Node closed_node(const std::string& path) { return {path, 0666, 0, 0, false, true}; }
 
-// A container with both vendors' cards, two of NVIDIA's.
+// A container with cards of both vendors, two of them from NVIDIA.
 Host container() {
   Host host;
   host.container = true;

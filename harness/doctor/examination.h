@@ -1,4 +1,4 @@
-// The checks of doctor, each a pure function of a host, and what they share.
+// The checks of doctor. Each check is a pure function of a Host, and adds its findings to an Examination.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ struct HostFinding {
 
 using HostFindings = std::vector<HostFinding>;
 
-// What a stack demands of the host that runs it (docker/stacks, [host]).
+// The driver that a stack requires on its host (docker/stacks, [host]).
 struct HostMinimum {
   std::string stack{};
   std::string driver{};
@@ -41,7 +41,7 @@ class Examination {
     add({HostState::kOk, std::move(check), std::move(what), std::move(where), {}, {}});
   }
   void add(HostFinding finding) { findings_.push_back(std::move(finding)); }
-  // Chooses between the fix for a machine and the fix for a container on it.
+  // Selects the command for a machine, or the one for a container if the examined host is one.
   std::string fix(const std::string& on_machine, const std::string& in_container) const {
     return host_.container ? in_container : on_machine;
   }
@@ -52,9 +52,9 @@ class Examination {
   HostFindings findings_;
 };
 
-// The toolkit's stub directory holds libraries to link with, without a driver behind them.
+// Returns whether the library is from the toolkit's stub directory. Such libraries are for linking and have no driver.
 bool is_stub(const FoundLibrary& library);
-// The first library of that name that is no stub, or null.
+// Returns the first library of that name that is not a stub, or null.
 const FoundLibrary* real_library(const Host& host, const std::string& name);
 
 void check_nodes(Examination& examination);

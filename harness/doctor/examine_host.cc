@@ -15,7 +15,7 @@
 namespace proctor {
 namespace {
 
-// "2 x 8086:e223 (xe)"
+// Reports the cards: "2 x 8086:e223 (xe)".
 void say_cards(Examination& examination) {
   std::map<std::string, int> counts;
   for (const auto& card : examination.host().cards)
@@ -28,7 +28,7 @@ void say_cards(Examination& examination) {
                  "/sys/bus/pci/devices");
 }
 
-// A slow or flaky combination can be worked with; a broken one cannot.
+// Adds a finding for the rule. A slow or flaky combination is usable, so it is a warning; a broken one is not usable.
 void say(Examination& examination, const KnownBad& rule) {
   examination.add({rule.effect == Effect::kBroken ? HostState::kBroken : HostState::kWarn,
                    "known-bad:" + rule.id,
@@ -61,7 +61,7 @@ void apply(Examination& examination, const std::vector<KnownBad>& rules) {
                    {}});
 }
 
-// One line for all: they are of one file, and whoever looks at it looks at all.
+// Reports all outdated rules in one line, because all are in one file and are reviewed together.
 void say_stale(Examination& examination, const std::vector<KnownBad>& rules, const std::string& today) {
   std::vector<std::string> stale;
   for (const auto& rule : rules) {
@@ -129,7 +129,7 @@ HostFindings find_access_faults(const Host& host, Backend backend) {
     check_mig(examination);
   }
   HostFindings found = examination.take();
-  // One card of several may be closed on purpose, but it may also be the one that is missed.
+  // A device rule that closes one of several cards may be intended, but the missing device may be on that card.
   std::erase_if(found, [](const HostFinding& finding) {
     return finding.state == HostState::kOk ||
            (finding.state == HostState::kWarn && finding.check != "device-rules");

@@ -25,10 +25,10 @@ constexpr const char* kLibraries[] = {"libze_loader.so.1", "libze_intel_gpu.so.1
 
 // ---- cards ----
 
-// "0x8086" -> "8086"
+// Removes the prefix: "0x8086" -> "8086".
 std::string hex_digits(const std::string& text) { return text.starts_with("0x") ? text.substr(2) : text; }
 
-// PCI class 03: display controllers; 1200: processing accelerators.
+// PCI class 03 are display controllers, and 1200 are processing accelerators.
 bool is_accelerator(const std::string& vendor, const std::string& pci_class) {
   return (vendor == "8086" || vendor == "10de") &&
          (pci_class.starts_with("03") || pci_class.starts_with("1200"));
@@ -69,7 +69,7 @@ std::vector<Card> read_cards(const RootedFiles& files) {
   return cards;
 }
 
-// ---- who ----
+// ---- caller ----
 
 unsigned number_at(const std::string& text, std::size_t at) {
   unsigned number = 0;
@@ -77,7 +77,7 @@ unsigned number_at(const std::string& text, std::size_t at) {
   return number;
 }
 
-// What `id` prints: uid=1000(me) gid=1000(me) groups=1000(me),44(video)
+// Parses the output of `id`: uid=1000(me) gid=1000(me) groups=1000(me),44(video)
 std::optional<Caller> parse_id(const std::string& text) {
   const auto uid = text.find("uid=");
   const auto groups = text.find("groups=");
@@ -91,7 +91,7 @@ std::optional<Caller> parse_id(const std::string& text) {
   return caller;
 }
 
-// name:password:number:...
+// Calls `use` with name and number of each line NAME:PASSWORD:NUMBER:...
 template <typename Use>
 void each_account(const std::optional<std::string>& text, Use use) {
   std::istringstream lines(text.value_or(""));
@@ -131,8 +131,9 @@ bool may_open(const Node& node, const Caller& caller) {
   return ((node.mode >> shift) & 6U) == 6U;
 }
 
-// The kernel knows more than the mode: access lists, and the rules of device cgroups, for which it answers EPERM and not
-// EACCES (devcgroup_inode_permission() in fs/namei.c). It answers without the driver, so that this cannot hang.
+// Uses access(2), because the mode alone does not show access lists and device cgroups. For the rules of a device
+// cgroup the kernel returns EPERM instead of EACCES (devcgroup_inode_permission() in fs/namei.c). The driver is not
+// involved, so the call cannot hang.
 void add_node(const RootedFiles& files, const std::string& path, Host& host) {
   const std::string place = files.place(path);
   struct stat status {};
@@ -156,7 +157,7 @@ void read_nodes(const RootedFiles& files, Host& host) {
   }
 }
 
-// A line of `find -printf '%m %U %G %p %l\n'`.
+// Parses a line of `find -printf '%m %U %G %p %l\n'`.
 Result<void> read_listed_node(const std::string& line, Host& host) {
   std::istringstream words(line);
   std::string mode;
@@ -192,7 +193,7 @@ Result<void> read_listed_nodes(const RootedFiles& files, Host& host) {
 
 constexpr const char* kCapabilities = "/proc/driver/nvidia/capabilities";
 
-// One file for each right: "DeviceFileMinor: 66" (MIG User Guide, Device Nodes and Capabilities).
+// Each capability has a file with a line "DeviceFileMinor: 66" (MIG User Guide, Device Nodes and Capabilities).
 void add_capability(const RootedFiles& files, const std::string& directory, const std::string& name,
                     Host& host) {
   const auto text = files.read(directory + "/access");
@@ -216,7 +217,7 @@ void read_mig(const RootedFiles& files, Host& host) {
     }
   }
   std::istringstream names(files.read("/proc/driver/nvidia-caps/mig-minors").value_or(""));
-  std::string name;  // "gpu0/gi7/ci0/access 67"
+  std::string name;  // example: "gpu0/gi7/ci0/access 67"
   for (unsigned minor = 0; names >> name >> minor;) {
     if (name.starts_with("gpu")) host.mig_names[minor] = name.substr(0, name.rfind('/'));
   }
@@ -224,7 +225,7 @@ void read_mig(const RootedFiles& files, Host& host) {
 
 // ---- CDI ----
 
-constexpr std::size_t kMostSpecs = 256;  // in a directory
+constexpr std::size_t kMostSpecs = 256;  // per directory
 
 std::vector<CdiSpec> read_specs_in(const RootedFiles& files, const std::string& directory) {
   std::vector<CdiSpec> specs;
@@ -237,15 +238,15 @@ std::vector<CdiSpec> read_specs_in(const RootedFiles& files, const std::string& 
   return specs;
 }
 
-// False where its directory cannot be read.
+// Returns false if the directory cannot be read.
 bool is_absent(const RootedFiles& files, const std::string& path) {
   const auto names = files.names(std::filesystem::path(path).parent_path());
   const std::string name = std::filesystem::path(path).filename();
   return !names.empty() && std::ranges::find(names, name) == names.end();
 }
 
-// Of one kind, what is in the second directory stands, whatever the first has of it (package cdi of
-// cncf-tags/container-device-interface: the later directory has the higher priority).
+// Reads the specifications of both directories. If both define a kind, the later directory has priority (package cdi of
+// cncf-tags/container-device-interface).
 void read_cdi(const RootedFiles& files, Host& host) {
   host.cdi = read_specs_in(files, "/var/run/cdi");
   const std::vector<CdiSpec> first = host.cdi;
@@ -272,7 +273,7 @@ void read_libraries(const RootedFiles& files, const std::string& ld_library_path
   }
 }
 
-// Docker and podman leave a mark; others set `container` for the first process (systemd's convention).
+// Docker and podman create a marker file. Other engines set `container` for the first process (systemd's convention).
 bool is_container(const RootedFiles& files) {
   return files.exists("/.dockerenv") || files.exists("/run/.containerenv") ||
          files.exists("/run/systemd/container") ||
@@ -343,10 +344,11 @@ namespace {
 
 constexpr std::string_view kBlank = " \t";
 
-// What stands before a key: nothing, a list's dash, or a bracket of a flow mapping, which JSON is.
+// A key follows the start of the line, a blank, a list's dash, or a bracket or comma of a flow mapping (also JSON).
 bool may_precede_key(char c) { return std::string_view(" \t-{,\"'").find(c) != std::string_view::npos; }
 
-// "nvidia.com/gpu" of `"nvidia.com/gpu", ...`; a plain value ends with its line, a comma, a bracket or a comment.
+// Returns "nvidia.com/gpu" of `"nvidia.com/gpu", ...`. A plain value ends with the line, a comma, a bracket or a
+// comment.
 std::string value_at(std::string_view rest) {
   rest.remove_prefix(std::min(rest.find_first_not_of(kBlank), rest.size()));
   if (rest.empty()) return {};

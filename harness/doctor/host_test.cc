@@ -1,4 +1,4 @@
-// Which values are read from a CDI specification, in each way in which it may be written.
+// Tests which values are read from a CDI specification in each valid notation.
 
 #include "harness/doctor/host.h"
 
@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// As `nvidia-ctk cdi generate` writes it.
+// The output format of `nvidia-ctk cdi generate`.
 constexpr const char* kYaml = R"(---
 cdiVersion: 0.5.0
 containerEdits:

@@ -24,7 +24,7 @@ const std::vector<std::string>& fact_names() {
   return kNames;
 }
 
-// "8086:e223"
+// Example: "8086:e223".
 bool is_pci_id(std::string_view text) {
   return text.size() == 9 && text[4] == ':' && std::all_of(text.begin(), text.end(), [](char c) {
            return c == ':' || std::isdigit(static_cast<unsigned char>(c)) != 0 || (c >= 'a' && c <= 'f');
@@ -161,13 +161,13 @@ bool is_meant(const KnownBad& rule, const Card& card) {
                      [&](const std::string& pattern) { return glob_match(pattern, card.model); });
 }
 
-// "a 1.2, 0/gt0 70.58.0" -> the last word of each part
+// Returns the last word of each part: "a 1.2, 0/gt0 70.58.0" -> "1.2", "70.58.0".
 std::vector<std::string> versions_in(std::string text) {
   std::vector<std::string> versions;
   while (!text.empty()) {
     const auto comma = std::min(text.find(", "), text.size());
     const std::string part = text.substr(0, comma);
-    versions.push_back(part.substr(part.find_last_of(" :") + 1));  // without Debian's epoch
+    versions.push_back(part.substr(part.find_last_of(" :") + 1));  // drops Debian's epoch
     text.erase(0, std::min(comma + 2, text.size()));
   }
   return versions;
@@ -229,7 +229,7 @@ Result<std::vector<KnownBad>> parse_known_bad(std::string_view text, const std::
 }
 
 const std::vector<KnownBad>& known_bad_rules() {
-  // What is embedded is read by a unit test: a mistake cannot reach a program that runs.
+  // A unit test parses the embedded text, so it is valid in a released program.
   static const std::vector<KnownBad> kRules = [] {
     auto rules = parse_known_bad(embedded_known_bad(), "known_bad.toml");
     return rules ? *std::move(rules) : std::vector<KnownBad>();
@@ -254,7 +254,7 @@ RuleAnswer evaluate(const KnownBad& rule, const Host& host) {
     if (match == Match::kYes && condition.kind == FactCondition::Kind::kVersion) points_here = true;
   }
   if (answer.unknown.empty()) return answer;
-  // Not worth a word where nothing but what is unknown speaks for it.
+  // A rule with unknown facts is reported only if a card or a version matches it.
   return points_here ? RuleAnswer{Match::kUnknown, answer.unknown} : RuleAnswer{};
 }
 

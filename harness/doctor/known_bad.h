@@ -1,5 +1,5 @@
-// Combinations of card, kernel, firmware and versions that are known to be bad, as data: known_bad.toml, or a
-// file of the user. There is no single good version: what one card needs makes another slow.
+// Combinations of card, kernel, firmware and versions that are known to be bad. The rules are data: known_bad.toml, or
+// a file of the user. There is no single good version, because a version that one card needs makes another card slow.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ namespace proctor {
 enum class Effect { kBroken, kSlow, kFlaky };
 std::string_view to_string(Effect effect);
 
-// What one fact must be.
+// The condition for one fact.
 struct FactCondition {
   enum class Kind { kPresent, kAbsent, kVersion };
   Kind kind = Kind::kPresent;
@@ -30,25 +30,26 @@ struct KnownBad {
   std::string text{};
   std::string fix{};
   std::vector<std::string> sources{};
-  std::string recheck{};               // "2027-05-20": after this day somebody must check the rule again
-  std::vector<std::string> devices{};  // PCI ids, one must match; any card if both lists are empty
-  std::vector<std::string> models{};   // patterns for names that NVIDIA's driver gives
-  int count = 1;                       // at least so many of these cards
-  std::map<std::string, FactCondition> facts{};  // all must hold
+  std::string recheck{};  // "2027-05-20": the rule must be reviewed after this day
+  // PCI ids, one of them must match; any card matches if `devices` and `models` are empty
+  std::vector<std::string> devices{};
+  std::vector<std::string> models{};             // patterns for the names from NVIDIA's driver
+  int count = 1;                                 // minimum number of these cards
+  std::map<std::string, FactCondition> facts{};  // all conditions must hold
 };
 
-// What a rule says about a host.
+// The result of evaluating a rule on a host.
 enum class Match { kNo, kYes, kUnknown };
 struct RuleAnswer {
   Match match = Match::kNo;
-  std::vector<std::string> unknown{};  // unknown facts that would decide it
+  std::vector<std::string> unknown{};  // unknown facts on which the result depends
 };
 
-// `file` stands for the text in messages.
+// `file` is the name of the text in error messages.
 Result<std::vector<KnownBad>> parse_known_bad(std::string_view text, const std::string& file);
 
 std::string_view embedded_known_bad();
-// The embedded rules, read once.
+// Returns the embedded rules, parsed at the first call.
 const std::vector<KnownBad>& known_bad_rules();
 
 RuleAnswer evaluate(const KnownBad& rule, const Host& host);

@@ -1,5 +1,5 @@
-// Every rule has a machine on which it holds and one on which it does not; and a text that is no rule is
-// refused.
+// Tests each rule on a machine to which it applies and on one to which it does not apply. Also tests that invalid rules
+// are refused.
 #include "harness/doctor/known_bad.h"
 
 #include <gmock/gmock.h>
@@ -75,7 +75,7 @@ TEST(KnownBad, EveryRuleHasMatchAndMissExamples) {
     EXPECT_TRUE(seen.contains(rule.id)) << rule.id << " has no machines in known_bad_hosts.toml";
 }
 
-// The names in rules must be those of the fingerprint.
+// Rules may only use names of facts that capture_stack() returns.
 TEST(KnownBad, RulesUseOnlyCapturedFacts) {
   const Fingerprint facts = capture_stack("/nowhere", std::nullopt);
   for (const auto& rule : known_bad_rules()) {

@@ -1,14 +1,14 @@
-// A machine made of files, from a table of a few lines: what doctor's tests examine.
+// Creates the files of a machine from a short TOML table, for tests of doctor. Keys of the table:
 //
-//   cards      "0000:03:00.0 8086:e223 xe": address, id, driver ("-": none). Intel's get render nodes with
-//              mode 0660 and group 993 (render), and links by path; NVIDIA's get /dev/nvidiaN with mode
-//              0666, N in their order, or a fourth word: the number that the driver gave the card
+//   cards      "0000:03:00.0 8086:e223 xe": address, id, driver ("-": none). Intel cards get render nodes with
+//              mode 0660 and group 993 (render), and links by path. NVIDIA cards get /dev/nvidiaN with mode
+//              0666. N is their position, or a fourth word: the number from the driver
 //   driver     version of NVIDIA's module; libraries: version of its libraries ("": none)
-//   model      that of NVIDIA's cards
-//   packages   "libze1 1.32.0-1": also makes the library that the package brings
+//   model      name of the NVIDIA cards
+//   packages   "libze1 1.32.0-1": also creates the library of the package
 //   image      ("cuda-13", "nvidia 580"); kernel, guc, toolkit, cdi, glue_mode, container, id, library_path
-//   mig        "gpu0/mig/gi7/ci0 67": a MIG instance that the driver has; caps: more device nodes
-//   without    paths that are not in dev.list; mode: that of the render nodes
+//   mig        "gpu0/mig/gi7/ci0 67": a MIG instance of the driver; caps: more device nodes
+//   without    paths that are not in dev.list; mode: mode of the render nodes
 //   files      and links: anything else; absent: files to remove
 #pragma once
 
@@ -42,7 +42,7 @@ class SimulatedHost {
   std::vector<std::string> words(const char* key) const;
 
   const toml::table& table_;
-  const TempDir root_{"/dev/shm"};  // many small files
+  const TempDir root_{"/dev/shm"};  // in memory, because there are many small files
   std::string nodes_{};
   int render_nodes_ = 0;
   int nvidia_nodes_ = 0;

@@ -1,4 +1,4 @@
-// The list of all kinds.
+// The list of all kinds: one for each test framework (kind.h).
 #pragma once
 
 #include <string>
@@ -9,15 +9,17 @@
 
 namespace proctor {
 
-// In the order in which a program that could be of several kinds is asked.
+// Returns all kinds, in the order in which a program that could be of several kinds is tried.
 const std::vector<const Kind*>& all_kinds();
 std::vector<std::string> kind_names();
-// Null when there is none of that name.
+// Returns null if no kind has this name.
 const Kind* find_kind(std::string_view name);
-// The kind that the words of a command alone tell; null where only its program could.
+// Returns the kind that follows from the words of a command alone; null if only its program can show the
+// kind.
 const Kind* kind_of_command(const std::vector<std::string>& command);
 
-// Kind::Traits::caller_filters of all kinds: what a program gets from no caller that is asked what it is.
+// Returns Kind::Traits::caller_filters of all kinds. A program whose kind is still unknown gets none of these
+// variables from the caller.
 std::vector<std::string> all_caller_filters();
 
 }  // namespace proctor

@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::json;
 
-// ---- its list ----
+// ---- the list of a program ----
 
 enum class LineForm { kName, kPerhaps, kNoName };
 
@@ -62,7 +62,7 @@ BenchmarkList parse_benchmark_list(std::string_view text) {
 }
 
 std::string benchmark_filter_for(std::string_view name) {
-  // No other character: std::regex refuses a backslash before one that needs none.
+  // No other character gets a backslash: std::regex refuses a backslash before a character that needs none.
   constexpr std::string_view kSpecial = ".[\\()*+?{|^$";
   std::string filter = "^";
   for (const char c : name) {
@@ -74,7 +74,7 @@ std::string benchmark_filter_for(std::string_view name) {
 
 namespace {
 
-// ---- its result file ----
+// ---- the result file of a program ----
 
 bool is_true(const json& row, const char* key) { return row.contains(key) && row.at(key) == true; }
 
@@ -93,7 +93,8 @@ double deviation_of(const std::vector<double>& values) {
   return values.size() < 2 ? 0 : std::sqrt(squares / static_cast<double>(values.size() - 1));
 }
 
-// What cannot be understood becomes no event, so that nobody takes it for a result.
+// Reads the JSON result file of one benchmark. Content that cannot be read yields no event, so it never
+// counts as a result.
 class BenchmarkResults final : public Translator {
  public:
   std::vector<std::string> translate(std::string_view text) override {
@@ -105,7 +106,8 @@ class BenchmarkResults final : public Translator {
     for (const json& row : report["benchmarks"]) {
       if (!row.is_object()) return {};
       const std::string aggregate = text_at(row, "aggregate_name");
-      if (aggregate == "BigO" || aggregate == "RMS") continue;  // of a family, which has another name
+      // a row about a family, which has another name
+      if (aggregate == "BigO" || aggregate == "RMS") continue;
       names.insert(name_ = text_at(row, "run_name"));
       if (aggregate.empty()) repetitions.push_back(row);
       if (!aggregate.empty()) aggregates[aggregate] = row;
@@ -116,7 +118,8 @@ class BenchmarkResults final : public Translator {
     if (withheld) repetitions.push_back(aggregates["mean"]);
     for (const json& row : repetitions) add_repetition(row);
     for (const auto& [key, values] : figures_) {
-      if (withheld && key == "iterations") continue;  // which is the number of repetitions there
+      // in an aggregate row, this is the number of repetitions
+      if (withheld && key == "iterations") continue;
       const double n = withheld ? figures_["iterations"].front() : static_cast<double>(values.size());
       const double spread = withheld ? number_at(aggregates["stddev"], key) : deviation_of(values);
       say_measure(key, mean_of(values), n, spread);
@@ -155,7 +158,7 @@ class BenchmarkResults final : public Translator {
 
   std::string name_;
   std::string unit_;
-  std::map<std::string, std::vector<double>> figures_;  // by name, one of each repetition
+  std::map<std::string, std::vector<double>> figures_;  // by name; one value for each repetition
   bool failed_ = false;
   std::vector<std::string> lines_;
 };
@@ -172,10 +175,11 @@ class BenchmarkKind final : public Kind {
               .markers = {"benchmark_list_tests", "libbenchmark.so"},
               .processes = {"case"},
               .reporting_mode = ReportingMode::kFile,
-              // Aggregates alone would hide a repetition that failed.
+              // Aggregates alone would hide a failed repetition.
               .output = {"--benchmark_list_tests=false", "--benchmark_report_aggregates_only=false",
                          "--benchmark_out_format=json", "--benchmark_out={}"},
-              // Source: google/benchmark, src/commandlineflags.h: each flag's default is such a variable.
+              // Source: google/benchmark, src/commandlineflags.h: such a variable is the default of each
+              // flag.
               .caller_filters = {"BENCHMARK_FILTER", "BENCHMARK_LIST_TESTS", "BENCHMARK_DRY_RUN"}}) {}
 
   std::vector<std::string> list_command(const Suite& suite) const override {
@@ -217,9 +221,9 @@ class BenchmarkKind final : public Kind {
   }
 
   Verdict judge(const CaseEnd& end) const override {
-    // Figures of another benchmark are none of this one.
+    // If there is no result, the file may contain figures of another benchmark only.
     if (!end.child.result()) return {Outcome::kError, Reason::kNoResult};
-    // It exits with 0 although a benchmark failed.
+    // The program exits with 0 even if a benchmark failed.
     CaseEnd judged = end;
     judged.went_on = end.child.result() == ChildResult::kFail;
     return judge_reported(judged, false);

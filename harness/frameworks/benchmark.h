@@ -1,20 +1,20 @@
 // Google Benchmark programs, version 1.5 and later.
 //
-//   list   CMD --benchmark_list_tests=true: one name per line of stdout, amid what else the program says there
+//   list   CMD --benchmark_list_tests=true: one name per line of stdout, among other output of the program
 //   run    CMD --benchmark_filter=^NAME$ --benchmark_out=FILE --benchmark_out_format=json
 //
-// The library reads a variable BENCHMARK_X wherever it reads an option --benchmark_x. The option wins, and of
-// two the last one. So everything that decides which benchmarks run, and where their figures go, is said in
-// the command. A filter in the suite's own command restricts the list and nothing else.
+// The library reads a variable BENCHMARK_X for each option --benchmark_x. The option takes precedence, and of
+// two equal options the last one. Therefore the command contains every option that affects which benchmarks
+// run, and where their figures are written. A filter in the suite's own command restricts only the list.
 //
 // Each number that the file has about a benchmark becomes a measure: the times, the iterations, the user's
-// counters. Its value is the mean over the `n` repetitions, its spread their standard deviation (divided by
-// n - 1, as the library does it). Both are computed from the single repetitions; only where the program
-// withholds these (ReportAggregatesOnly()), they are the library's rows `mean` and `stddev`. Its other rows
-// (median, cv, BigO, RMS) are left out: a case has one size, so that nothing can be said of complexity.
+// counters. Its value is the mean over the `n` repetitions, and its spread is their standard deviation
+// (divided by n - 1, as in the library). Both are computed from the single repetitions. If the program
+// withholds these (ReportAggregatesOnly()), they come from the library's rows `mean` and `stddev`. Its other
+// rows (median, cv, BigO, RMS) are left out: a case has one size, so its complexity is unknown.
 //
-// A program exits with 0 whatever came of its benchmarks. A case has failed when a repetition reported an
-// error or did no iteration, and when a figure is not a finite number: something divided by zero there.
+// A program exits with 0 regardless of its results. A case fails if a repetition reported an error or ran no
+// iteration. It also fails if a figure is not a finite number, because of a division by zero.
 #pragma once
 
 #include <string>
@@ -29,18 +29,19 @@ const Kind& benchmark_kind();
 
 // ---- for the tests
 
+// A parsed list.
 struct BenchmarkList {
   std::vector<std::string> names;
-  std::vector<std::string> chatter;  // lines that were taken for something else
+  std::vector<std::string> chatter;  // lines that do not look like names
 };
 
-// Nothing but its form tells a name from the words that a program writes before or after its list. A name may
+// Parses a list. Only its form distinguishes a name from other output before or after the list. A name may
 // have a blank within brackets or quotes (`BM_copy<unsigned int>/8`). A line with a blank elsewhere is a name
-// only between two lines that have none.
+// only between two lines without one.
 BenchmarkList parse_benchmark_list(std::string_view text);
 
-// An extended regular expression of POSIX that matches `name` and nothing else. That is the grammar of the
-// library on all systems, whether std::regex or regcomp() reads it.
+// Returns a POSIX extended regular expression that matches only `name`. The library uses this grammar on all
+// systems, with either std::regex or regcomp().
 std::string benchmark_filter_for(std::string_view name);
 
 }  // namespace proctor

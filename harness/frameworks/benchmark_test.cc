@@ -25,7 +25,7 @@ using testing_support::run_listing;
 using testing_support::sample_benchmark;
 using testing_support::ScratchDirectory;
 
-// ---- its list ----
+// ---- the list of a program ----
 
 TEST(BenchmarkList, ParsesOneNamePerLine) {
   const BenchmarkList list = parse_benchmark_list(
@@ -50,7 +50,7 @@ TEST(BenchmarkList, IsEmptyWithoutPlainName) {
     EXPECT_THAT(parse_benchmark_list(text).names, IsEmpty()) << text;
 }
 
-// What a program prints that ignores the options and runs its benchmarks.
+// The output of a program that ignores the options and runs its benchmarks.
 TEST(BenchmarkList, IgnoresTableOfResults) {
   const char* table =
       "-----------------------------------------------------\n"
@@ -60,7 +60,7 @@ TEST(BenchmarkList, IgnoresTableOfResults) {
   EXPECT_THAT(parse_benchmark_list(table).names, IsEmpty());
 }
 
-// ---- its filter ----
+// ---- the filter ----
 
 bool matches_as_posix(const std::string& pattern, const std::string& text) {
   regex_t compiled;
@@ -74,7 +74,7 @@ bool matches_as_std(const std::string& pattern, const std::string& text) {
   return std::regex_search(text, std::regex(pattern, std::regex_constants::extended));
 }
 
-// Over all pairs of names of two characters, each of them special in some grammar.
+// Tests all pairs of two-character names of characters that are special in some grammar.
 TEST(BenchmarkFilter, MatchesExactlyOneName) {
   const std::string alphabet = "a.[]()*+?{}|^$\\/-\" ";
   std::vector<std::string> names{"a", "aaa", "aa/8"};
@@ -93,7 +93,7 @@ TEST(BenchmarkFilter, MatchesExactlyOneName) {
   EXPECT_TRUE(matches_as_std(benchmark_filter_for("caf\xc3\xa9"), "caf\xc3\xa9"));
 }
 
-// ---- its result file ----
+// ---- the result file of a program ----
 
 ChildReport read(const std::string& text, const std::string& name = "BM_a") {
   ChildReport report(name);
@@ -101,7 +101,7 @@ ChildReport read(const std::string& text, const std::string& name = "BM_a") {
   return report;
 }
 
-// Rows in the shape that version 1.7.1 writes; each member is in a line of its own.
+// Returns a row in the form of version 1.7.1: each member is on its own line.
 std::string row(const std::string& members, const std::string& name = "BM_a") {
   return "{\n\"run_name\": \"" + name + "\",\n" + members + "\n}";
 }
@@ -181,7 +181,7 @@ TEST(BenchmarkResult, OneErrorFailsAllRepetitions) {
   EXPECT_THAT(find(report, "real_time")->n, 1) << "a repetition that failed has no figures";
 }
 
-// Version 1.8 and later.
+// The form of version 1.8 and later.
 TEST(BenchmarkResult, ReportsSkippedBenchmark) {
   const std::string skipped =
       repetition("\"skipped\": true,\n\"skip_message\": \"no card\",\n\"iterations\": 0");
@@ -223,7 +223,7 @@ TEST(BenchmarkResult, InvalidReportGivesNoResult) {
   const std::string deep = std::string(300'000, '[') + std::string(300'000, ']');
   EXPECT_EQ(read(deep).result(), std::nullopt);
   EXPECT_EQ(read(file_of(repetition(kMeasured + ",\n\"mine\": " + deep))).result(), std::nullopt);
-  // A process that leaves in the middle of a benchmark leaves half a file.
+  // A process that exits during a benchmark leaves an incomplete file.
   const std::string whole = file_of(repetition(kMeasured));
   EXPECT_EQ(read(whole).result(), ChildResult::kPass);
   for (std::size_t size = 0; size + 2 < whole.size(); ++size)
@@ -271,7 +271,7 @@ TEST(BenchmarkResult, OtherBenchmarkNameGivesNoResult) {
   EXPECT_EQ(both.first_violation(), "figures of several benchmarks: BM_a, BM_b");
 }
 
-// ---- its verdict ----
+// ---- the verdict ----
 
 Verdict judged(const ChildReport& child, int exit_code) {
   return benchmark_kind().judge({.child = child, .exit_code = exit_code});
@@ -305,7 +305,7 @@ class BenchmarkProgram : public KindTest {
     if (sample_benchmark().empty()) GTEST_SKIP() << "needs libbenchmark-dev when Proctor is configured";
   }
   Result<std::vector<Case>> cases() { return discover(suite_, 0, {.run = run_listing}, {}, warnings_); }
-  // What the framework calls the listed cases.
+  // Returns the framework's names of the listed cases.
   std::vector<std::string> names() {
     const auto found = cases();
     if (!found) return {"error: " + found.error().what};
@@ -326,7 +326,8 @@ class BenchmarkProgram : public KindTest {
   std::vector<Warning> warnings_;
 };
 
-// Those that leave, hang or leak are for the runner, which contains them.
+// Benchmarks that exit, hang or leak must run in the runner, which contains them. This test runs only the
+// others.
 bool is_harmless(const Case& test) {
   return test.name.find("crashes") == test.name.npos && test.name.find("hangs") == test.name.npos &&
          test.name.find("lea") == test.name.npos;
@@ -362,7 +363,7 @@ TEST_F(BenchmarkProgram, FilterOfCommandRestrictsList) {
   EXPECT_THAT(names(), ElementsAre(HasSubstr("listed no case")));
 }
 
-// The runner's own environment may have any of these.
+// The environment of the runner may contain any of these variables.
 TEST_F(BenchmarkProgram, EnvironmentChangesNeitherListNorOutputFile) {
   const auto wanted = names();
   const std::string theirs = scratch_.write("theirs", "kept");
@@ -421,7 +422,7 @@ TEST_F(BenchmarkProgram, IsRecognised) {
   EXPECT_EQ(found->reason, "lists Google Benchmark's benchmarks");
 }
 
-// The library alone does not make it one: some main may do something else.
+// The library alone does not make a program one of this kind: its main() may do something else.
 TEST(BenchmarkRecognition, ProgramWithoutListIsCommand) {
   const ScratchDirectory scratch;
   Suite suite;

@@ -21,13 +21,14 @@ namespace {
 
 constexpr std::string_view kRunTest = "--run_test=";
 constexpr std::string_view kDisabled = "disabled";
-constexpr std::string_view kOutside = "outside of its tests";  // where the program failed, too
-constexpr std::size_t kMostNamed = 100'000;  // bytes of names in one command: an argument has at most 128 KiB
-constexpr std::size_t kMostOfAll = 64 * 1024 * 1024;  // and in those of all cases
+constexpr std::string_view kOutside = "outside of its tests";  // of the tests: the program failed there
+// bytes of names in one command, whose arguments are limited to 128 KiB
+constexpr std::size_t kMostNamed = 100'000;
+constexpr std::size_t kMostOfAll = 64 * 1024 * 1024;  // bytes of names in the commands of all cases
 
 // ---- the command ----
 
-// Options of the command that are ours to say, with their short forms. Boost.Test takes the beginning of a name for it.
+// Options that Proctor sets itself, with their short forms. Boost.Test also accepts a prefix of a name.
 struct BoostOption {
   std::string_view name;
   std::string_view letter;
@@ -51,7 +52,7 @@ bool is_option(const BoostOption& option, std::string_view word) {
   return name.size() > 2 && option.name.starts_with(name);
 }
 
-// `more` stands before what is the program's own.
+// Returns the command without these options, and with `more` before the program's own words.
 std::vector<std::string> with_options(const Suite& suite, std::vector<std::string> more) {
   std::vector<std::string> words;
   std::size_t i = 0;
@@ -59,7 +60,7 @@ std::vector<std::string> with_options(const Suite& suite, std::vector<std::strin
     const std::string& word = suite.command[i];
     const bool ours =
         std::ranges::any_of(kOurs, [&](const BoostOption& option) { return is_option(option, word); });
-    if (ours && !word.starts_with("--")) ++i;  // with its value
+    if (ours && !word.starts_with("--")) ++i;  // skip its value too
     if (!ours) words.push_back(word);
   }
   words = with(std::move(words), std::move(more));
@@ -89,7 +90,7 @@ struct Unit {
   std::vector<std::size_t> needs = {};  // depends_on()
 };
 
-// What stands behind the last `mark` of the text, which is cut off with it; "" if there is none.
+// Returns the text after the last `mark`, and removes both from the text; "" if the mark is missing.
 std::string_view cut_from(std::string_view& text, std::string_view mark) {
   const std::size_t at = text.rfind(mark);
   if (at == text.npos) return {};
@@ -98,7 +99,7 @@ std::string_view cut_from(std::string_view& text, std::string_view mark) {
   return rest;
 }
 
-// The number behind the last `mark`, which is cut off with it; 0 if the text does not end with them.
+// Returns the number after the last `mark`, and removes both; 0 if the text does not end with them.
 int cut_number(std::string_view& text, std::string_view mark) {
   std::string_view before = text;
   const std::string_view digits = cut_from(before, mark);
@@ -109,7 +110,7 @@ int cut_number(std::string_view& text, std::string_view mark) {
   return number;
 }
 
-// "FILE(LINE)"
+// Returns true for "FILE(LINE)".
 bool is_place(std::string_view text) {
   if (!text.ends_with(')')) return false;
   text.remove_suffix(1);
@@ -118,16 +119,16 @@ bool is_place(std::string_view text) {
          std::ranges::all_of(line, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-// The lines of the graph, as Boost.Test writes it (boost/test/impl/unit_test_main.ipp, dot_content_reporter):
+// Parses the graph that Boost.Test writes (boost/test/impl/unit_test_main.ipp, dot_content_reporter):
 //
 //   digraph G {rankdir=LR;
 //   tu2[shape=Mrecord,...,color=green,label="NAME|FILE(LINE)|timeout=1|expected failures=2|labels: @a @b"];
-//   tu1 -> tu2;                   which suite it is in; not of the first unit, the program's own suite
-//   tu2 -> tu3[color=red,...];    what it depends on
-//   {                             what follows is in the suite before
+//   tu1 -> tu2;                   the suite that contains it; missing for the first unit, the program's own suite
+//   tu2 -> tu3[color=red,...];    tu2 depends on tu3
+//   {                             the following units are in the suite before the bracket
 //   }
 //
-// A list with any other line is refused: a name with a line break has such lines, and could hide tests.
+// A list with any other line is refused: a name with a line break produces such lines, and could hide tests.
 class Graph {
  public:
   // An error completes "`COMMAND` ...".
@@ -149,7 +150,7 @@ class Graph {
 
   const std::vector<Unit>& units() const { return units_; }
 
-  // The paths of what a process of the case runs before it, in the order of the list.
+  // Returns the paths of the tests that a process runs before the case, in the order of the list.
   std::vector<std::string> prerequisites(std::size_t of) const {
     std::set<std::size_t> reached;
     std::vector<std::size_t> open{of};
@@ -164,7 +165,7 @@ class Graph {
         open.push_back(need);
       }
       if (which != 0) open.push_back(units_[which].parent);
-      // Of a suite that is needed, what each of its members needs.
+      // If a suite is a prerequisite, the prerequisites of its members are included.
       if (reached.contains(which) && units_[which].is_suite) add_members(which, open);
     }
     reached.erase(of);
@@ -223,12 +224,12 @@ class Graph {
     return true;
   }
 
-  // Of one in a suite: leaves its name in `text`.
+  // Reads a unit in a suite, and leaves its name in `text`.
   bool read_member(std::string_view& text, Unit& unit) {
     const std::string_view whole = text;
     std::string_view labels = cut_from(text, "|labels:");
     bool has_place = cut_details(text, unit);
-    if (!has_place && !labels.empty()) {  // the mark stands in the name
+    if (!has_place && !labels.empty()) {  // the mark is part of the name
       labels = {};
       has_place = cut_details(text = whole, unit);
     }
@@ -249,7 +250,7 @@ class Graph {
     return is_place(cut_from(text, "|"));
   }
 
-  // What it depends on may come later in the list.
+  // Reads a dependency. Its target may come later in the list.
   bool read_need(std::string_view line) {
     const std::size_t arrow = line.find(kArrow);
     const std::string_view to = line.substr(arrow + kArrow.size());
@@ -272,7 +273,7 @@ class Graph {
 
   std::vector<Unit> units_;
   std::vector<std::size_t> inside_;  // the suites around the next line
-  std::string wanted_;               // the only line that may be next; "" = any
+  std::string wanted_;               // the only line that may be next; "": any
   bool may_open_ = false;            // the next line may begin the content of the last unit
   bool ended_ = false;
   std::map<std::string, std::size_t, std::less<>> numbers_;
@@ -311,7 +312,7 @@ Result<std::vector<Case>> cases_in(const Suite& suite, const Graph& graph) {
 
 // ---- the report ----
 
-// A `fail` event; none: the element is no failure.
+// Returns a `fail` event, or none if the element is not a failure.
 std::optional<std::string> failure_line(const XmlElement& element) {
   if (element.name != "Error" && element.name != "FatalError" && element.name != "Exception")
     return std::nullopt;
@@ -324,12 +325,13 @@ std::optional<std::string> failure_line(const XmlElement& element) {
   return event_line("fail", {{"file", element.attribute("file")}, {"line", line}, {"message", message}});
 }
 
-// What a test did, by its element.
+// The failures of a test in its element.
 struct Deeds {
   std::vector<std::string> failures = {};  // event lines
-  bool aborted = false;  // by a failed requirement or an exception, which no number of them excuses
+  bool aborted = false;  // by a failed requirement or an exception, which are never expected failures
 };
 
+// Translates the XML log of one process into events.
 class LogFile final : public Translator {
  public:
   explicit LogFile(const Case& test) : own_(framework_id(test)), expected_failures_(test.expected_failures) {
@@ -358,7 +360,7 @@ class LogFile final : public Translator {
   }
 
  private:
-  // Of a global fixture's failure each test knows that ran.
+  // Adds the events of one test. A failure of a global fixture counts for each test that ran.
   void write_result(const std::string& path, const Deeds& deeds, std::vector<std::string>& lines) const {
     lines.push_back(event_line("start", {{"case", path}}));
     lines.insert(lines.end(), deeds.failures.begin(), deeds.failures.end());
@@ -394,7 +396,8 @@ class LogFile final : public Translator {
     }
   }
 
-  // All that is not asked for is skipped too, as disabled.
+  // Records why the own test was skipped. Boost.Test also reports every test that was not selected as
+  // skipped, with the reason `disabled`.
   void skip(const std::string& name, const std::string& reason) {
     const bool own = name == own_ || (own_.starts_with(name + "/") && reason != kDisabled);
     if (own && skipped_.empty()) skipped_ = reason;
@@ -421,8 +424,8 @@ class LogFile final : public Translator {
   const int expected_failures_;
   std::vector<std::string> prerequisites_;
   std::vector<std::pair<std::string, Deeds>> ran_;
-  std::vector<std::string> outside_;  // failures of no test
-  std::string skipped_;               // why the own test is
+  std::vector<std::string> outside_;  // failures outside of all tests
+  std::string skipped_;               // why the own test was skipped
 };
 
 // ---- the kind ----
@@ -430,21 +433,21 @@ class LogFile final : public Translator {
 class BoostKind final : public Kind {
  public:
   BoostKind()
-      : Kind(
-            {.name = "boost",
-             .framework = "Boost.Test tests",
-             .markers = {"BOOST_TEST_LIST_CONTENT", "libboost_unit_test_framework"},
-             .processes = {"case"},
-             .classnames = true,
-             .list_marks = {"digraph G {rankdir=LR;\ntu1["},
-             .reporting_mode = ReportingMode::kFile,
-             .output = {"--log_sink={}"},
-             .dashes_end_options = true,
-             // Source: boostorg/test, boost/test/impl/unit_test_parameters.ipp: each option's default is such a
-             // variable. Two of them outweigh the options that say where the report goes.
-             .caller_filters = {"BOOST_TEST_RUN_FILTERS", "BOOST_TESTS_TO_RUN", "BOOST_TEST_LIST_CONTENT",
-                                "BOOST_TEST_LIST_LABELS", "BOOST_TEST_LOGGER", "BOOST_TEST_OUTPUT_FORMAT"}}) {
-  }
+      : Kind({.name = "boost",
+              .framework = "Boost.Test tests",
+              .markers = {"BOOST_TEST_LIST_CONTENT", "libboost_unit_test_framework"},
+              .processes = {"case"},
+              .classnames = true,
+              .list_marks = {"digraph G {rankdir=LR;\ntu1["},
+              .reporting_mode = ReportingMode::kFile,
+              .output = {"--log_sink={}"},
+              .dashes_end_options = true,
+              // Source: boostorg/test, boost/test/impl/unit_test_parameters.ipp: such a variable is the
+              // default of each option. Two of them take precedence over the options for the place of the
+              // report.
+              .caller_filters = {"BOOST_TEST_RUN_FILTERS", "BOOST_TESTS_TO_RUN", "BOOST_TEST_LIST_CONTENT",
+                                 "BOOST_TEST_LIST_LABELS", "BOOST_TEST_LOGGER",
+                                 "BOOST_TEST_OUTPUT_FORMAT"}}) {}
 
   std::vector<std::string> list_command(const Suite& suite) const override {
     return with_options(suite, {"--report_sink=stdout", "--list_content=DOT"});
@@ -464,7 +467,7 @@ class BoostKind final : public Kind {
     std::vector<std::string> names;
     std::vector<Choice> choices;
     for (const Case& test : cases) {
-      // Later versions replace these in each name.
+      // Later versions of Boost.Test replace these characters in each name.
       if (test.id.find_first_of(":*@+!,") != test.id.npos) {
         return Error::usage(fmt::format(
             "listed a test that cannot be run alone: `{}`: `:*@+!,` are special characters of --run_test",
@@ -481,15 +484,16 @@ class BoostKind final : public Kind {
   }
 
   Verdict judge(const CaseEnd& end) const override {
-    // boost/cstdlib.hpp: a test failed, or was aborted. Also where it is only a prerequisite that did.
+    // Exit codes of boost/cstdlib.hpp for a failed and an aborted test. They also occur if only a
+    // prerequisite failed.
     constexpr int kFailedCodes[] = {200, 201};
     const auto result = end.child.result();
     CaseEnd judged = end;
     if (result == ChildResult::kSkip &&
         std::ranges::find(kFailedCodes, end.exit_code) != std::end(kFailedCodes))
       judged.exit_code = 0;
-    // The program counts all of its expected failures, those of other tests too, against one outside of its tests: its
-    // exit code says nothing of it.
+    // The program compares failures outside of its tests with all of its expected failures, including those
+    // of other tests. Its exit code is therefore meaningless for such a failure.
     const bool is_outside = result == ChildResult::kFail && end.child.reason().text() == kOutside;
     if (is_outside && end.child.also_ran().empty() && end.child.violations() == 0)
       return {Outcome::kFail, {}};

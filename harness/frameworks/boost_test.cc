@@ -125,7 +125,7 @@ TEST_F(BoostTest, NamesMayContainListMarkers) {
               HasSubstr("cannot be run alone: `b|labels: x`"));
 }
 
-// A program may drop what unit_test_main() returns.
+// The main() of a program may ignore the result of unit_test_main().
 TEST_F(BoostTest, ExpectsOnlyDeclaredNumberOfFailures) {
   const auto verdict = [&](int declared, const std::string& elements, int code) {
     Case test;
@@ -167,7 +167,7 @@ TEST_F(BoostTest, DetectsTestsThatWereNotRequested) {
   EXPECT_EQ(verdict("<TestLog><TestSuite>"), "error(no_result)");
 }
 
-// ---- the real thing ----
+// ---- a real program ----
 
 TEST_F(BoostTest, EachListedTestRunsAloneWithVerdict) {
   auto cases = list(suite({PLAN_SAMPLE_BOOST}));

@@ -17,11 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the command may say, and its value with it: of where a report goes, which is ours to say, ...
+// Options about the place of the report. Proctor sets these itself, so they are removed with their values.
 constexpr std::string_view kReporters = " -r --reporter -o --out ";
-// ... and of which tests are meant, which holds for the list and not for a process of one case.
+// Options that select tests. They apply to the list, and are removed from a process of one case.
 constexpr std::string_view kChoices = " -f --input-file --shard-count --shard-index ";
-// Options of Catch2 without a value. The word behind any other option may be its value.
+// Options of Catch2 without a value. The word after any other option may be its value.
 constexpr std::string_view kFlags =
     " -s --success -b --break -e --nothrow -i --invisibles -a --abort -# --filenames-as-tags "
     "--benchmark-no-analysis --skip-benchmarks --allow-running-no-tests -- ";
@@ -30,15 +30,15 @@ bool is_in(std::string_view words, std::string_view word) {
   return words.find(fmt::format(" {} ", word)) != words.npos;
 }
 
-// The command without its reporter and, but for the list, without what chooses tests. A word that names a file is
-// a program behind another one, such as valgrind.
+// Returns the command without its reporter and, unless it is for the list, without words that select tests. A
+// word that names an existing file is a program after a launcher such as valgrind.
 std::vector<std::string> bare_command(const Suite& suite, bool for_list) {
   std::vector<std::string> words;
   for (std::size_t i = 0; i < suite.command.size(); ++i) {
     const std::string& word = suite.command[i];
     const std::string_view option = std::string_view(word).substr(0, word.find('='));
     const bool joined = option.size() < word.size();  // --option=value
-    std::error_code none;                             // what cannot be looked at is no program
+    std::error_code none;                             // a path that cannot be read is not a program
     if (is_in(kReporters, option) || (!for_list && is_in(kChoices, option))) {
       i += joined ? 0 : 1;
     } else if (word.size() > 1 && word.front() == '-') {
@@ -52,7 +52,7 @@ std::vector<std::string> bare_command(const Suite& suite, bool for_list) {
   return words;
 }
 
-// Without regard to case; a '*' at either end stands for anything.
+// Returns true if the pattern matches the name. Case is ignored, and a '*' at either end matches any text.
 bool selects(std::string_view pattern, std::string_view name) {
   const bool open_begin = pattern.starts_with('*');
   const bool open_end = pattern.size() > 1 && pattern.ends_with('*');
@@ -63,7 +63,8 @@ bool selects(std::string_view pattern, std::string_view name) {
   return open_end ? name.starts_with(pattern) : name == pattern;
 }
 
-// Catch2 takes a name that begins so, quoted or not, for all tests but the rest of it: its first letter is left open.
+// Returns a pattern for the name. Catch2 reads `exclude:NAME`, even in quotes, as all tests except NAME, so
+// the pattern leaves the first letter open.
 std::string pattern_of(const std::string& name) {
   return name.starts_with("exclude:") ? "*" + name.substr(1) : name;
 }
@@ -74,7 +75,8 @@ Choice choice_of(const std::string& pattern) {
   return {.begin = pattern};
 }
 
-// A specification of exactly this name. Quotes keep '~' and '#' at its beginning from having a meaning.
+// Returns a specification of exactly this name. The quotes remove the meaning of '~' and '#' at its
+// beginning.
 std::string specification(const std::string& name) {
   std::string list;
   for (const std::string& spelling : spellings_of(name))
@@ -92,7 +94,7 @@ std::vector<std::string> tags_of(std::string_view text) {  // "[quick][math]"
   return tags;
 }
 
-// Version 3.
+// Reads the list of version 3.
 std::optional<std::vector<Case>> read_xml_list(const std::string& text) {
   const auto root = find_xml(text, "MatchingTests");
   if (!root) return std::nullopt;
@@ -105,7 +107,8 @@ std::optional<std::vector<Case>> read_xml_list(const std::string& text) {
   return tests;
 }
 
-// Version 2: the number of tests in the list for people, which ends with "3 test cases" or "1 matching test case".
+// Version 2: returns the number of tests in the list for people, which ends with "3 test cases" or "1
+// matching test case".
 std::optional<std::size_t> count_in(std::string_view text) {
   std::optional<std::size_t> count;
   for (const std::string_view line : lines_of(text)) {
@@ -117,15 +120,15 @@ std::optional<std::size_t> count_in(std::string_view text) {
   return count;
 }
 
-// Version 2: each line is a name, and the exit code is the number of names, up to 255. Catch2 ignores blanks around a name,
-// and its report does not contain them.
+// Version 2: reads the names. Each line is a name, and the exit code is the number of names, up to 255.
+// Catch2 ignores blanks around a name, and its report does not contain them.
 Result<std::vector<Case>> read_names(const ListOutput& out, std::size_t count) {
   std::vector<std::string_view> lines = lines_of(out.stdout_text);
   if (lines.size() < count || out.exit_code != static_cast<int>(std::min<std::size_t>(count, 255))) {
     return Error::usage(fmt::format("listed {} tests, then {} names, and exited with {}", count, lines.size(),
                                     out.exit_code.value_or(-1)));
   }
-  lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(count));  // a banner
+  lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(count));  // removes a banner
   std::vector<Case> tests;
   for (const std::string_view line : lines) {
     std::string_view name = trimmed(line);
@@ -135,12 +138,12 @@ Result<std::vector<Case>> read_names(const ListOutput& out, std::size_t count) {
   return tests;
 }
 
-// Version 2, the list for people: a name follows two blanks and its own leading blanks. It continues on lines with four
-// blanks, and a wrapped line can end with a hyphen. Tags follow six blanks. Both lists have the same order, so each line of
-// a name is compared with the next part of a known name.
+// Version 2: reads the tags from the list for people. A name follows two blanks and its own leading blanks.
+// It continues on lines with four blanks, and a wrapped line can end with a hyphen. Tags follow six blanks.
+// Both lists have the same order, so each line of a name is compared with the next part of a known name.
 Result<void> read_tags(std::string_view text, std::vector<Case>& tests) {
   std::size_t at = 0;     // number of tests whose name has begun
-  std::string_view rest;  // of the name of the last of them
+  std::string_view rest;  // remaining part of the name of the last of them
   bool begun = false;
   for (const std::string_view line : lines_of(text)) {
     const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
@@ -186,7 +189,7 @@ class Catch2Kind final : public Kind {
               .framework = "Catch2 tests",
               .markers = {"--list-test-names-only", "--list-tests", "libCatch2.so"},
               .list_marks = {"<MatchingTests>", " test cases:\n"},
-              .any_list_code = true,  // version 2: the number of tests
+              .any_list_code = true,  // version 2 exits with the number of tests
               .reporting_mode = ReportingMode::kStream,
               .output = {"--out", "{}"},
               // Source: catchorg/Catch2, src/catch2/catch_config.cpp, under BAZEL_TEST.
@@ -244,7 +247,7 @@ class Catch2Kind final : public Kind {
     return with(std::move(command), {file});
   }
 
-  // Its exit code is the number of failed assertions, of version 3 also 4: all tests were skipped.
+  // The exit code is the number of failed assertions. In version 3, 4 also means that all tests were skipped.
   Verdict judge(const CaseEnd& end) const override {
     constexpr int kAllSkipped = 4;
     CaseEnd judged = end;

@@ -16,7 +16,7 @@ class Catch2Test : public KindTest {
  protected:
   Catch2Test() : KindTest(catch2_kind()) {}
 
-  // A program that answers like Catch2 2: `text` is its list for people.
+  // Returns a program that behaves like Catch2 2: `text` is its list for people.
   Suite version2(const std::string& text, const std::string& names, int code) {
     return suite({scratch_.write_script(
         "old", "cd " + scratch_.path() + "\ncase \"$*\" in *--list-tests*) cat " +
@@ -51,7 +51,7 @@ TEST_F(Catch2Test, Version2CombinesTextListAndNames) {
   EXPECT_THAT(cases->at(1).tags, testing::IsEmpty());
 }
 
-// These are lists of Catch2 2.13.10.
+// The lists below are those of Catch2 2.13.10.
 TEST_F(Catch2Test, Version2ListsNamesWithLeadingBlanks) {
   const auto cases =
       list(version2("All available test cases:\n   leading blank\n      [a]\n      three\n  plain\n      "
@@ -87,7 +87,7 @@ TEST_F(Catch2Test, Version2ExitsWithAtMost255) {
   std::string names;
   for (int i = 0; i < 300; ++i) {
     text += "  test " + std::to_string(i) + "\n";
-    names += "test " + std::to_string(i) + " \n";  // the report leaves the blank out
+    names += "test " + std::to_string(i) + " \n";  // the report lacks this blank
   }
   const auto cases = list(version2(text + "300 test cases\n\n", names, 255));
   ASSERT_TRUE(cases) << cases.error().what;
@@ -192,7 +192,7 @@ TEST_F(Catch2Test, ParsesFiguresInLocaleOfProgram) {
   EXPECT_EQ(german.measures()[0].value, 1234);
   EXPECT_EQ(german.measures()[0].n, 1000);
   EXPECT_EQ(german.measures()[0].spread, 0.5);
-  const auto unclear = measured("1.234", "17.6");  // beside 0,5
+  const auto unclear = measured("1.234", "17.6");  // in one report with 0,5
   EXPECT_TRUE(unclear.measures().empty());
   EXPECT_THAT(unclear.warnings(), ElementsAre(HasSubstr("benchmark `b` has no figure: its mean `1.234`")));
   EXPECT_EQ(unclear.result(), ChildResult::kPass);
@@ -215,7 +215,7 @@ TEST_F(Catch2Test, CommandReplacesSpecificationAndReporter) {
               ElementsAre(program, "--reporter", "xml", "--input-file", "/f"));
 }
 
-// ---- the real thing, of the version that is installed ----
+// ---- the installed version of Catch2 ----
 
 class RealCatch2Test : public Catch2Test {
  protected:

@@ -1,5 +1,5 @@
-// Any command: the whole of it is one case, judged by its exit code: 0 is a pass, Suite::skip_code a skip, and any other
-// one a failure.
+// The kind for any command: the whole command is one case, judged by its exit code. 0 is a pass,
+// Suite::skip_code a skip, and any other code a failure.
 #pragma once
 
 #include "harness/frameworks/kind.h"

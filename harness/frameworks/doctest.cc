@@ -16,22 +16,23 @@ namespace {
 
 constexpr std::string_view kNameOption = "-tc=";
 constexpr std::string_view kNoSuite = "-tse=?*";  // excludes the tests of all suites
-constexpr std::size_t kMostNames = 100'000;  // bytes of names in one command: an argument has at most 128 KiB
+// bytes of names in one command, whose arguments are limited to 128 KiB
+constexpr std::size_t kMostNames = 100'000;
 
-// -nss: nothing about tests that were not chosen; -nc: the exit code says whether a test failed; -cs: names differ
-// by case.
+// -nss: no report of tests that were not selected. -nc: the exit code shows whether a test failed. -cs: names
+// are case-sensitive.
 const std::vector<std::string>& our_options() {
   static const std::vector<std::string> kOptions{"-r=xml", "-nss=true", "-nc=false", "-cs=true"};
   return kOptions;
 }
 
-// doctest adds up what the long and the short form of an option say: of where a report goes and how the program
-// exits, which is ours to say, ...
+// Options about the place of the report and the exit code. Proctor sets these itself. doctest combines the
+// values of the long and the short form of an option, so both forms are removed.
 constexpr std::string_view kDoctestReporters = " reporters r out o no-exitcode nc ";
-// ... and of which tests are meant, which holds for the list and not for a process of one case.
+// Options that select tests. They apply to the list, and are removed from a process of one case.
 constexpr std::string_view kDoctestChoices = " test-case tc test-suite ts ";
 
-// The command without its reporter and, but for the list, without what chooses tests.
+// Returns the command without its reporter and, unless it is for the list, without words that select tests.
 std::vector<std::string> bare_doctest_command(const Suite& suite, bool for_list) {
   std::vector<std::string> words = suite.command;
   std::erase_if(words, [&](const std::string& word) {
@@ -109,7 +110,8 @@ class DoctestKind final : public Kind {
     return cases;
   }
 
-  // doctest compares names, and also the suite if the command has an option for it.
+  // Checks that each name selects one test. doctest compares names, and also the suite if the command has an
+  // option for it.
   Result<void> check_alone(const std::vector<Case>& cases) const override {
     std::vector<std::string> names;
     std::vector<Choice> choices;
@@ -145,7 +147,8 @@ class DoctestKind final : public Kind {
   }
 
  private:
-  // A command that selects one of these names needs an option for the suite.
+  // Returns the names that occur in several suites. A command that selects such a name needs an option for
+  // the suite.
   static std::set<std::string> names_of_several_suites(const XmlElement& root) {
     std::map<std::string, std::set<std::string>> suites;
     for (const XmlElement& test : root.children)

@@ -84,7 +84,7 @@ std::string doctest_result(const std::string& name, const std::string& success) 
          "\"/></TestCase>\n";
 }
 
-// The example program of doctest has two such pairs.
+// The example program of doctest has two pairs of tests with equal names.
 TEST_F(DoctestTest, MergesEqualNames) {
   Suite made = listing(test_element("x") + test_element("a, b") + test_element("x"));
   made.process = "suite";
@@ -129,7 +129,7 @@ TEST_F(DoctestTest, SplitsBatchesToFitArgumentLimit) {
   }
 }
 
-// ---- the real thing, of the version that is installed ----
+// ---- the installed version of doctest ----
 
 class RealDoctestTest : public DoctestTest {
  protected:

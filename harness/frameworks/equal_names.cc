@@ -11,7 +11,8 @@
 namespace proctor {
 namespace {
 
-// Returns the byte of `\xNN` at `at`, if a report escapes this byte: a control character, or a byte that is not ASCII.
+// Returns the byte of `\xNN` at `at`, if a report escapes this byte: a control character, or a byte outside
+// of ASCII.
 std::optional<char> escaped_byte(std::string_view name, std::size_t at) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   if (name.size() - at < 4 || name.substr(at, 2) != "\\x") return std::nullopt;
@@ -50,7 +51,7 @@ std::vector<std::string> spellings_of(const std::string& name) {
 std::map<std::size_t, int> join_equal_names(std::vector<Case>& cases,
                                             const std::function<std::string(const Case&)>& key_of,
                                             const Suite& suite, std::vector<Warning>& warnings) {
-  std::map<std::string, std::size_t> first;  // key -> index into `kept`
+  std::map<std::string, std::size_t> first;  // key -> index in `kept`
   std::map<std::size_t, int> counts;
   std::vector<Case> kept;
   for (Case& test : cases) {

@@ -16,9 +16,9 @@ namespace proctor {
 namespace {
 
 constexpr std::string_view kAfterKey = "\": ";
-constexpr std::string_view kSpecial = "\"\\";  // in a JSON string
+constexpr std::string_view kSpecial = "\"\\";  // special characters in a JSON string
 
-// Returns whether the text is valid between the quotes of a JSON string.
+// Returns true if the text is valid between the quotes of a JSON string.
 bool is_string_body(std::string_view text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '"') return false;

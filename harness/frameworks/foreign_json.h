@@ -14,7 +14,8 @@
 
 namespace proctor {
 
-// The value is discarded if the text is still not JSON, or exceeds the limits of base/document_limits.h.
+// Parses a result file. The value is discarded if the text is still not JSON, or exceeds the limits of
+// base/document_limits.h.
 nlohmann::json parse_foreign_json(std::string_view text);
 
 }  // namespace proctor

@@ -17,12 +17,13 @@ namespace {
 
 using nlohmann::json;
 
-// ---- its list ----
+// ---- the list of a program ----
 
 constexpr std::string_view kIndent = "  ";
 constexpr std::string_view kComment = "  # ";
 
-// GoogleTest runs no test whose name, or group, begins so; both may follow the '/' of an instantiation.
+// Returns true for a disabled test. GoogleTest runs no test whose name or group begins with DISABLED_, or has
+// it after the '/' of an instantiation.
 bool is_disabled(std::string_view name) {
   return name.starts_with("DISABLED_") || name.find("/DISABLED_") != std::string_view::npos;
 }
@@ -39,8 +40,8 @@ std::string filter_of(std::string name) {
   return name;
 }
 
-// The group that an unindented line opens, or "": then it is chatter of the program. Only a typed suite,
-// whose type stands in a comment, may have blanks in its name.
+// Returns the group that an unindented line opens, or "" for other output of the program. Only a typed suite,
+// whose type follows in a comment, may have blanks in its name.
 std::string_view group_of(std::string_view line) {
   const std::size_t comment = line.find(kComment);
   const bool typed = comment != line.npos && line.substr(comment).starts_with("  # TypeParam");
@@ -99,8 +100,8 @@ bool announces_gtest_listener(const std::vector<std::string>& event_lines) {
 
 namespace {
 
-// The list in the file, in which nothing stands that the program prints besides. None: GoogleTest before 1.10 writes
-// none, and then its words on stdout are the list.
+// Returns the list in the file, which contains no other output of the program. Returns none for GoogleTest
+// before 1.10, which writes no file: its stdout has the list.
 std::optional<std::vector<GtestName>> names_in_file(const std::string& text) {
   const json list = parse_gtest_json(text);
   if (!list.is_object() || !list.contains("testsuites")) return {};
@@ -121,9 +122,9 @@ std::optional<std::vector<GtestName>> names_in_file(const std::string& text) {
 constexpr std::string_view kFilterOption = "--gtest_filter=";
 constexpr std::string_view kFailFastOption = "--gtest_fail_fast";
 constexpr std::string_view kBriefOption = "--gtest_brief";
-constexpr int kTestsFailed = 1;  // its main: `return RUN_ALL_TESTS()`
+constexpr int kTestsFailed = 1;  // exit code of a main() with `return RUN_ALL_TESTS()`
 
-// `--gtest_also_run_disabled_tests` in the command means that they are to be run.
+// Returns true if the command has `--gtest_also_run_disabled_tests`, so that disabled tests run.
 bool runs_disabled(const Suite& suite) {
   return std::any_of(suite.command.begin(), suite.command.end(), [](const std::string& word) {
     return word == "--gtest_also_run_disabled_tests" || word == "--gtest_also_run_disabled_tests=1" ||
@@ -136,11 +137,11 @@ std::string option_for_listener(const Suite& suite) {
                      std::filesystem::path(suite.command.front()).filename().string());
 }
 
-// What in an environment says which tests run, and how. Source: googletest, src/gtest.cc, the flags and what stands in
-// for them under Bazel.
+// Environment variables that affect which tests run, and how. Source: googletest, src/gtest.cc: the flags,
+// and the variables that replace them under Bazel.
 struct Variable {
   std::string_view name;
-  std::string_view harmless;  // the value by which all tests run, as without it
+  std::string_view harmless;  // value with which all tests run, as without the variable
   std::string_view instead;
 };
 constexpr Variable kVariables[] = {
@@ -170,7 +171,7 @@ class GtestKind final : public Kind {
               .framework = "GoogleTest tests",
               .markers = {"gtest_list_tests", "libgtest.so"},
               .classnames = true,
-              // Its main() may ask the driver before it looks at its flags.
+              // The program's main() may query the driver before it reads its flags.
               .lists_with_devices = true,
               .list_file = "--gtest_output=json:",
               .reporting_mode = ReportingMode::kFile,
@@ -178,9 +179,9 @@ class GtestKind final : public Kind {
               .output = {"--gtest_output=json:{}"},
               .caller_filters = names_of_variables()}) {}
 
-  // Also where the environment of a plan is all that a program gets: a sharding would make a process that is asked
-  // for one test run none, and call that a success; whether others run after a failure, we decide. We need
-  // its lines.
+  // Sets variables that replace values of the plan's environment. If sharding is on, a process for one test could
+  // run none and report success. The runner determines whether other tests run after a failure. It also needs
+  // the lines of the program.
   Result<void> settle_environment(Suite& suite, const SearchPaths&) const override {
     suite.env.emplace("GTEST_TOTAL_SHARDS", "1");
     suite.env.emplace("GTEST_SHARD_INDEX", "0");
@@ -206,7 +207,7 @@ class GtestKind final : public Kind {
     const Result<std::vector<GtestName>> names =
         has_file ? Result(*std::move(in_file)) : parse_gtest_list(out.stdout_text);
     if (!names) return Error::usage("wrote a list that cannot be read: " + names.error().what);
-    // A main() may have ended before it came to its tests.
+    // A main() may have ended before it ran its tests.
     if (!has_file && names->empty()) return Error::usage("did not print a GoogleTest test list");
     suite.listener = suite.process == "suite" && announces_gtest_listener(out.event_lines);
     return cases_of(suite, *names);
@@ -234,8 +235,8 @@ class GtestKind final : public Kind {
     return "this line of CMake lets them share one: " + option_for_listener(suite);
   }
 
-  // One filter of all cases: unlike an argument, a file has no limit of 128 KiB. Each case once, and no result file of
-  // the command's own, which each process would write over the others'.
+  // Returns one filter for all cases. Unlike an argument, a file has no limit of 128 KiB. The filter names
+  // each case once. The command has no result file, which each process would overwrite.
   std::string batch_file(const std::vector<const Case*>& cases) const override {
     std::string text(kFilterOption);
     for (const Case* test : cases) {
@@ -248,8 +249,8 @@ class GtestKind final : public Kind {
                                          const std::string& file) const override {
     std::vector<std::string> command = cases.front()->argv;
     command.back() = "--gtest_flagfile=" + file;
-    // Whether others run after a failure, the runner decides. No flag of the file: GoogleTest < 1.11 would
-    // refuse it. Without its lines, nobody knows which test runs.
+    // The runner determines whether other tests run after a failure. The file cannot contain this flag, which
+    // GoogleTest before 1.11 refuses. If the program prints no lines, the running test is unknown.
     std::erase_if(command, [](const std::string& word) {
       return word.starts_with(kFailFastOption) || word.starts_with(kBriefOption);
     });
@@ -257,7 +258,7 @@ class GtestKind final : public Kind {
   }
 
   Verdict judge(const CaseEnd& end) const override {
-    const auto result = end.child.result();  // it has no tests that are expected to fail
+    const auto result = end.child.result();  // GoogleTest has no tests that are expected to fail
     if (result == ChildResult::kXfail || result == ChildResult::kXpass)
       return {Outcome::kError, Reason::kProtocol};
     Verdict verdict = judge_reported(end, end.exit_code == kTestsFailed);

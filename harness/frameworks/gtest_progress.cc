@@ -20,7 +20,7 @@ constexpr std::string_view kEnds[] = {"[       OK ] ", kFailed, "[  SKIPPED ] "}
 constexpr std::string_view kSummary = "[==========] ";
 constexpr std::string_view kAllRan = " ran.";
 
-// The text behind `mark`.
+// Returns the text after `mark`.
 std::optional<std::string_view> behind(std::string_view line, std::string_view mark) {
   const std::size_t at = line.rfind(mark);
   return at == line.npos ? std::nullopt : std::optional(line.substr(at + mark.size()));
@@ -31,7 +31,7 @@ class GtestProgress final : public ProgressReader {
   using What = ProgressStep::What;
 
   ProgressStep read(std::string_view text) override {
-    if (text.find('\x1b') == text.npos) return read_plain(text);  // colours
+    if (text.find('\x1b') == text.npos) return read_plain(text);  // may contain colours
     return read_plain(clean_text(text));
   }
 
@@ -62,8 +62,8 @@ class GtestProgress final : public ProgressReader {
     return {};
   }
 
-  // The tests that another program began inside of this one end with it. A failed test is named twice: at its end, and
-  // below all tests.
+  // Reads the end of a test. It also ends tests of another program that ran inside of this one. A failed test
+  // is named twice: after it ran, and in the summary.
   ProgressStep read_end(std::string_view rest, bool failed) {
     const auto is_name = [&](const std::string& name) {
       return rest.starts_with(name) &&
@@ -80,12 +80,12 @@ class GtestProgress final : public ProgressReader {
     return {failed ? What::kFailed : What::kEnd, std::move(name)};
   }
 
-  std::vector<std::string> open_;  // the tests that have no end yet
+  std::vector<std::string> open_;  // tests without an end so far
   bool any_began_ = false;
   bool skip_follows_ = false;
   bool failed_outside_ = false;
   std::map<std::string, std::string> skip_words_;
-  std::string words_outside_;  // of an environment
+  std::string words_outside_;  // reason of a skip by an environment
 };
 
 }  // namespace

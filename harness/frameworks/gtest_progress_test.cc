@@ -13,7 +13,7 @@ using What = ProgressStep::What;
 
 class GtestProgressTest : public testing::Test {
  protected:
-  // "begin A.B", one for each line that shows something.
+  // Returns a step such as "begin A.B" for each line that shows one.
   std::vector<std::string> read(const std::vector<std::string>& lines) {
     std::vector<std::string> steps;
     for (const std::string& line : lines) {
@@ -25,7 +25,7 @@ class GtestProgressTest : public testing::Test {
     }
     return steps;
   }
-  // The event lines of a result file in which A.B was skipped without words.
+  // Returns the event lines of a result file in which A.B was skipped without a reason.
   std::string skip_in_file() {
     std::string all;
     for (const std::string& line : reader_->translate(

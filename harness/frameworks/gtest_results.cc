@@ -26,7 +26,8 @@ const json& array_of(const json& object, const char* key) {
 
 namespace {
 
-// The text starts with "FILE:LINE\n" where the failure has a place, and with "unknown file\n" of an exception.
+// Returns the event of one failure. Its text starts with "FILE:LINE\n", or with "unknown file\n" for an
+// exception.
 std::string failure_line(const std::string& text) {
   constexpr std::string_view kNoPlace = "unknown file\n";
   if (text.starts_with(kNoPlace)) return event_line("fail", {{"message", text.substr(kNoPlace.size())}});
@@ -40,8 +41,8 @@ std::string failure_line(const std::string& text) {
       "fail", {{"file", text.substr(0, colon)}, {"line", *line}, {"message", text.substr(end_of_line + 1)}});
 }
 
-// What GoogleTest prints and the file of 1.12 does not have: the words of skips, and failures outside of all tests, such
-// as those of SetUpTestSuite(). One pass over the text.
+// Reads parts of the output that the file of 1.12 lacks: the reasons of skips, and failures outside of all
+// tests, such as those of SetUpTestSuite(). It reads the text once.
 //
 //   file.cc:12: Failure
 //   Expected equality of these values:
@@ -51,14 +52,15 @@ std::string failure_line(const std::string& text) {
 //   no such card
 //   [  SKIPPED ] Suite.Name (0 ms)      GTEST_PRINT_TIME=0: without the time
 //
-// A test may print what another program printed, with marks of its own: what stands between those is not the test's.
+// A test may print the output of another GoogleTest program, with its own marks. Lines between those marks do
+// not belong to the test.
 class PrintedWords {
  public:
-  explicit PrintedWords(std::string_view printed) : text_(clean_text(printed)) {  // without colours
+  explicit PrintedWords(std::string_view printed) : text_(clean_text(printed)) {  // removes colours
     std::string_view rest = text_;
     while (!rest.empty()) read(take_line(rest), rest);
   }
-  PrintedWords(const PrintedWords&) = delete;  // what it knows points into its text
+  PrintedWords(const PrintedWords&) = delete;  // its members point into its text
   PrintedWords& operator=(const PrintedWords&) = delete;
 
   const std::vector<std::string>& failures_outside() const { return failures_; }  // event lines
@@ -66,7 +68,7 @@ class PrintedWords {
   std::string of_skip(const std::string& test) const {
     const auto known = words_.find(test);
     if (known != words_.end()) return std::string(known->second);
-    // Where an environment skips all of them, there are no marks.
+    // If an environment skips all tests, the output has no marks.
     return marked_ ? std::string() : std::string(open_.front().words.value_or(""));
   }
 
@@ -95,13 +97,13 @@ class PrintedWords {
       open_.push_back({line.substr(at + kRun.size())});
     }
     for (const std::string_view mark : {"[  SKIPPED ] ", "[       OK ] ", "[  FAILED  ] "}) {
-      // What the test printed last may have had no end of line.
+      // The last output of the test may lack its end of line.
       if (const std::size_t at = line.rfind(mark); at != line.npos) return end(line.substr(at + mark.size()));
     }
     in_summary_ = false;
   }
 
-  // Up to the next line that GoogleTest begins.
+  // Returns the text up to the next line that GoogleTest begins.
   static std::string message_in(std::string_view rest) {
     std::string message;
     while (!rest.empty()) {
@@ -120,7 +122,7 @@ class PrintedWords {
     const std::string_view name = what.substr(0, std::min(what.find(" ("), what.find(", where ")));
     const auto same =
         std::find_if(open_.rbegin(), open_.rend() - 1, [&](const Open& o) { return o.name == name; });
-    // The beginning of one that is not open is lost, and what has none is its own.
+    // If the test has no beginning, its mark was lost, and only its own reason counts.
     const auto first = same.base() - 1;
     std::string_view words;
     for (auto open = first; open != open_.end(); ++open) words = open->words.value_or(words);
@@ -131,15 +133,15 @@ class PrintedWords {
   }
 
   const std::string text_;
-  std::vector<Open> open_ =
-      std::vector<Open>(1);  // the tests that have no end yet, below what is outside of them
+  // The tests without an end so far. The first element is for lines outside of all tests.
+  std::vector<Open> open_ = std::vector<Open>(1);
   std::map<std::string_view, std::string_view> words_;
   std::vector<std::string> failures_;
   bool marked_ = false;      // a test has begun or ended
-  bool in_summary_ = false;  // the names at the end, which have no test before them
+  bool in_summary_ = false;  // in the list of names at the end, which belongs to no test
 };
 
-// Later ones have them, below the place: "FILE:LINE\nWORDS".
+// Returns the reason of a skip in the file of later versions, which follows the place: "FILE:LINE\nWORDS".
 std::string written_skip(const json& test) {
   for (const auto& entry : array_of(test, "skipped")) {
     const std::string text = text_at(entry, "message");
@@ -148,16 +150,17 @@ std::string written_skip(const json& test) {
   return {};
 }
 
-// When an environment's set-up says that nothing can run, GoogleTest still calls its tests completed; that
-// they never began shows in their start, second 0 of its clock in local time.
+// Returns true if an environment skipped the test before it began. GoogleTest still reports such a test as
+// completed, with a start at second 0 of its clock in local time.
 bool never_began(const json& test) {
   std::string start = text_at(test, "timestamp");
-  std::erase_if(start, [](char c) { return c == '.' || c == ','; });  // thousands separators: "1.970-01-01T"
+  // removes thousands separators: "1.970-01-01T"
+  std::erase_if(start, [](char c) { return c == '.' || c == ','; });
   return text_at(test, "result") == "COMPLETED" &&
          (start.starts_with("1970-01-01T") || start.starts_with("1969-12-31T"));
 }
 
-// "0.012s", "0s", "0,012s".
+// Parses "0.012s", "0s", "0,012s".
 std::int64_t milliseconds_in(std::string_view time) {
   if (time.ends_with('s')) time.remove_suffix(1);
   NumberForm form;
@@ -166,21 +169,21 @@ std::int64_t milliseconds_in(std::string_view time) {
   return seconds && *seconds < 1e12 ? std::llround(*seconds * 1000) : 0;
 }
 
-// What stands in a whole result file.
+// The content of a whole result file.
 struct Results {
   struct Test {
     std::string name;  // "Group.Name"
     bool skipped = false;
     std::string skip_words = {};
     std::int64_t took_ms = 0;
-    std::vector<std::string> recorded = {};  // event lines, as the next
+    std::vector<std::string> recorded = {};  // event lines, as in the next member
     std::vector<std::string> failures = {};
-    std::vector<std::string> printed =
-        {};  // failures of its surroundings, for people: the exit code says that it failed
+    // Failures outside of the test, for people: the exit code already reports the failure.
+    std::vector<std::string> printed = {};
   };
   std::vector<Test> ran;
-  std::vector<std::string>
-      failures;  // of what is around all tests, and of groups none of which ran, event lines
+  // Event lines of failures outside of all tests, and of groups without any test that ran.
+  std::vector<std::string> failures;
 };
 
 void add_failures(const json& holder, std::vector<std::string>& lines) {
@@ -189,7 +192,8 @@ void add_failures(const json& holder, std::vector<std::string>& lines) {
   }
 }
 
-// What RecordProperty() left, beside GoogleTest's own keys: as words, and as a figure where it is a number.
+// Returns the values of RecordProperty(), which have other keys than GoogleTest's own: as text, and as a
+// figure if it is a number.
 std::vector<std::string> properties_of(const json& test) {
   static const std::set<std::string> kOwn = {"name",     "file",        "line",       "status",
                                              "result",   "timestamp",   "time",       "classname",
@@ -207,7 +211,8 @@ std::vector<std::string> properties_of(const json& test) {
   return lines;
 }
 
-// GoogleTest 1.12 forgets a comma before the group of what failed outside of its tests. No string has a line break.
+// Adds a comma that GoogleTest 1.12 omits before the group of failures outside of its tests. No string
+// contains a line break.
 std::string with_comma(std::string text) {
   constexpr std::string_view kForgotten = "\n    }    {\n";
   const std::size_t at = text.find(kForgotten);
@@ -215,8 +220,8 @@ std::string with_comma(std::string text) {
   return text;
 }
 
-// Decodes a sequence of escapes such as `\u00C3\u00B6` at `at` if its bytes are valid UTF-8. Otherwise returns the escapes.
-// Moves `at` to the end of the sequence.
+// Decodes a sequence of escapes such as `\u00C3\u00B6` at `at` if its bytes are valid UTF-8. Otherwise
+// returns the escapes. Moves `at` to the end of the sequence.
 std::string bytes_of_escapes(std::string_view text, std::size_t& at) {
   constexpr std::size_t kEscape = 6;
   std::string bytes;
@@ -233,8 +238,8 @@ std::string bytes_of_escapes(std::string_view text, std::size_t& at) {
   return std::string(text.substr(begin, at - begin));
 }
 
-// Where char is signed, GoogleTest up to 1.17 escapes each byte of UTF-8 as a character (googletest#5081). It has no other
-// escapes from \u0080 on.
+// Restores UTF-8 text. If char is signed, GoogleTest up to 1.17 escapes each byte of UTF-8 as a character
+// (googletest#5081). It has no other escapes from \u0080 on.
 std::string with_bytes(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
@@ -259,7 +264,7 @@ std::optional<Results> read_results(std::string_view text) {
   for (const auto& group : report["testsuites"]) {
     const std::size_t before = results.ran.size();
     for (const auto& test : array_of(group, "testsuite")) {
-      if (text_at(test, "name").empty()) {  // what failed outside of any test, in an environment's set-up
+      if (text_at(test, "name").empty()) {  // a failure outside of all tests, in the setup of an environment
         add_failures(test, results.failures);
         continue;
       }
@@ -291,7 +296,7 @@ std::vector<std::string> report_each(const Results& results) {
     lines.push_back(event_line("end", std::move(end)));
   }
   if (!results.ran.empty()) return lines;
-  if (!results.failures.empty()) {  // it did not come to its tests
+  if (!results.failures.empty()) {  // the program ended before its first test
     lines = results.failures;
     lines.push_back(event_line("end", {{"result", "fail"}}));
     return lines;
@@ -316,7 +321,7 @@ class ResultFile final : public Translator {
     const auto has_no_words = [](const Results::Test& test) {
       return test.skipped && test.skip_words.empty();
     };
-    // In the summary: "[  FAILED  ] Suite: SetUpTestSuite or TearDownTestSuite".
+    // The summary contains "[  FAILED  ] Suite: SetUpTestSuite or TearDownTestSuite".
     const bool suite_failed = printed_.find(": SetUpTest") != std::string::npos;
     if (!suite_failed && std::ranges::none_of(results.ran, has_no_words)) return;
     const PrintedWords printed(printed_);
@@ -327,7 +332,7 @@ class ResultFile final : public Translator {
     }
   }
 
-  std::string printed_;  // its last words
+  std::string printed_;  // the end of its output
 };
 
 }  // namespace
@@ -348,7 +353,7 @@ std::vector<std::string> report_gtest_results(
   return report_each(*results);
 }
 
-// What follows in the output may be the program's own.
+// Returns the first line of the reason. The following output may be the program's own.
 std::string gtest_skip_reason(std::string_view words) {
   constexpr std::size_t kMaxReason = 200;
   words = words.substr(0, words.find('\n'));
@@ -357,7 +362,8 @@ std::string gtest_skip_reason(std::string_view words) {
   words = words.substr(begin, words.find_last_not_of(" \t\r") + 1 - begin);
   if (words.size() <= kMaxReason) return std::string(words);
   std::size_t end = kMaxReason;
-  while (end > 0 && (static_cast<unsigned char>(words[end]) & 0xc0) == 0x80) --end;  // no half of a character
+  // do not cut within a character
+  while (end > 0 && (static_cast<unsigned char>(words[end]) & 0xc0) == 0x80) --end;
   return std::string(words.substr(0, end));
 }
 

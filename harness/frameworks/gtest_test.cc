@@ -44,7 +44,7 @@ TEST(GtestList, TypedSuitesMayHaveBlanks) {
   EXPECT_THAT(names_of("A.\nT/unsigned int.\n  One\n"), ElementsAre("A.One"));
 }
 
-// The rule of GoogleTest: DISABLED_ at the beginning of either name, or after a '/'.
+// GoogleTest's rule: DISABLED_ at the beginning of either name, or after a '/'.
 TEST(GtestList, MarksDisabledTests) {
   EXPECT_THAT(names_of("DISABLED_A.\n  X\nP/DISABLED_B.\n  X/0\nC.\n  DISABLED_X\n  X_DISABLED_Y\n"),
               ElementsAre("!DISABLED_A.X", "!P/DISABLED_B.X/0", "!C.DISABLED_X", "C.X_DISABLED_Y"));
@@ -70,8 +70,8 @@ TEST(GtestFilter, RejectsAmbiguousFilter) {
   EXPECT_EQ(filter.error().what, "GoogleTest cannot distinguish `T/a:b.X` from `T/a-b.X` in a filter");
 }
 
-// Over every set of two names of three characters: the filter selects its own name
-// and no other, or is refused.
+// Tests every set of two names of three characters. A filter selects its own name and no other, or is
+// refused.
 TEST(GtestFilter, SelectsExactlyOneTest) {
   const std::string alphabet = "a:-*?";
   std::vector<std::string> words;
@@ -129,7 +129,7 @@ TEST(GtestBatch, FlagFileHasFiltersOnOneLine) {
 
 // ---- the result file ----
 
-// What the process that was asked for `name` is taken to say.
+// Returns the report of a process for the test `name`.
 ChildReport read_gtest(const std::string& text, const std::string& name = "G.N") {
   ChildReport report(name);
   for (const auto& line : gtest_kind().translator({}, {})->translate(text)) report.add_line(line);
@@ -142,7 +142,7 @@ Verdict verdict_of(const std::string& text, const std::string& name = "G.N", int
   return gtest_kind().judge({.child = report, .exit_code = exit_code});
 }
 
-// A report of one test in the shape that GoogleTest 1.12 writes.
+// Returns a report of one test in the form of GoogleTest 1.12.
 std::string result_file(const std::string& test) {
   return R"({"tests":1,"failures":0,"testsuites":[{"name":"G","testsuite":[)" + test + "]}]}";
 }
@@ -177,7 +177,7 @@ constexpr const char* kOther = R"({"name":"Other","status":"RUN","result":"COMPL
 constexpr const char* kFailedOther =
     R"({"name":"Other","status":"RUN","result":"COMPLETED","failures":[{"failure":"x","type":""}]})";
 
-// Whatever the main() of a program does with the filter.
+// The main() of a program may change the filter.
 TEST(GtestResult, PassRequiresExactlyRequestedCase) {
   const Verdict mismatch{Outcome::kError, Reason::kResultMismatch};
   const auto both = [](const std::string& one, const std::string& other) { return one + "," + other; };
@@ -192,7 +192,7 @@ TEST(GtestResult, PassRequiresExactlyRequestedCase) {
   EXPECT_EQ(read_gtest(result_file(both(kN, kOther))).also_ran(), "G.Other");
 }
 
-// GoogleTest puts what fails outside of every test into a group of its own, as a test without a name.
+// GoogleTest reports a failure outside of all tests in a separate group, as a test without a name.
 TEST(GtestResult, EnvironmentFailureFailsCaseWithMessage) {
   const std::string outside =
       R"(]},{"name":"NonTestSuiteFailure","testsuite":[{"name":"","status":"RUN","result":"COMPLETED","failures":[
@@ -210,7 +210,7 @@ TEST(GtestResult, EnvironmentFailureFailsCaseWithMessage) {
             (Verdict{Outcome::kError, Reason::kResultMismatch}));
 }
 
-// As GoogleTest 1.12 writes it.
+// The text has the form of GoogleTest 1.12.
 TEST(GtestResult, ToleratesMissingCommaBeforeEnvironmentFailure) {
   const std::string text =
       "{\n  \"testsuites\": [\n    {\n      \"name\": \"G\",\n      \"testsuite\": [\n"
@@ -224,7 +224,7 @@ TEST(GtestResult, ToleratesMissingCommaBeforeEnvironmentFailure) {
   EXPECT_EQ(read_gtest(text).failures().at(0).message, "no licence");
 }
 
-// The same from our listener in a process that was asked for one case.
+// The same through Proctor's listener in a process for one case.
 TEST(GtestResult, ListenerPassRequiresExactlyRequestedCase) {
   const auto verdict = [](const std::vector<std::string>& names) {
     ChildReport report("G.N");
@@ -244,7 +244,7 @@ TEST(GtestResult, ListenerPassRequiresExactlyRequestedCase) {
   EXPECT_EQ(verdict({}), (Verdict{Outcome::kError, Reason::kNoResult}));
 }
 
-// What GoogleTest 1.12 writes when an environment's SetUp() said GTEST_SKIP.
+// GoogleTest 1.12 writes this when an environment's SetUp() calls GTEST_SKIP.
 TEST(GtestResult, TestThatNeverBeganIsSkipped) {
   const auto of = [&](const std::string& start, const std::string& result) {
     return read_gtest(result_file(R"({"name":"N","status":"RUN","result":")" + result + R"(","timestamp":")" +
@@ -258,7 +258,7 @@ TEST(GtestResult, TestThatNeverBeganIsSkipped) {
       << "its group's set-up failed or was skipped";
 }
 
-// The reason of a skip as a run would have it.
+// Returns the reason of a skip as a run would report it.
 std::string skip_reason(const std::string& test, const std::string& printed) {
   const auto translator = gtest_kind().translator({}, {});
   translator->on_line(printed);
@@ -267,7 +267,7 @@ std::string skip_reason(const std::string& test, const std::string& printed) {
   return gtest_kind().judge({.child = report}).reason.text();
 }
 
-// GoogleTest 1.12 has it in what it prints alone; its test is then a skip that never began.
+// GoogleTest 1.12 only prints this failure. Its file reports a test that was skipped and never began.
 TEST(GtestResult, SuiteSetupFailureHasMessageAndLocation) {
   const auto translator = gtest_kind().translator({}, {});
   translator->on_line(
@@ -307,7 +307,7 @@ TEST(GtestResult, ReadsReasonOfSkip) {
   EXPECT_EQ(
       skip_reason(skipped, "a.cc:3: Skipped\nno card at all\nno card at all\n[==========] 0 tests ran.\n"),
       "no card at all");
-  // Later versions have them in their file.
+  // Later versions have the reasons in their file.
   EXPECT_EQ(
       skip_reason(
           R"({"name":"N","status":"RUN","result":"SKIPPED","skipped":[{"message":"a.cc:3\nin the file"}]})",
@@ -324,7 +324,8 @@ TEST(GtestResult, IgnoresSkipReasonsOfOtherTests) {
     return "[ RUN      ] " + name + "\na.cc:3: Skipped\n" + words + "\n[  SKIPPED ] " + name + after + "\n";
   };
   const std::string own = "a.cc:3: Skipped\nno such card\n[  SKIPPED ] G.N";
-  // The test runs a program of GoogleTest, whose words come first; one of them ends in the middle of a test.
+  // The test runs another GoogleTest program, whose output comes first. One of these programs ends in the
+  // middle of a test.
   for (const char* other : {"H.Inner", "G.N"}) {
     EXPECT_EQ(skip_reason(skipped,
                           "[ RUN      ] G.N\n" + skip_of(other, "of another", " (0 ms)") + own + " (1 ms)\n"),
@@ -340,7 +341,7 @@ TEST(GtestResult, IgnoresSkipReasonsOfOtherTests) {
                                      "[  SKIPPED ] G.N (1 ms)\n"),
             "framework")
       << "it said nothing itself";
-  // GTEST_PRINT_TIME=0; a test behind it skips too, and the list at the end names both.
+  // The output has GTEST_PRINT_TIME=0. A later test skips too, and the list at the end names both.
   EXPECT_EQ(
       skip_reason(skipped, "[ RUN      ] G.N\n" + own + "\n" + skip_of("G.Z", "another", "") +
                                "[  SKIPPED ] 2 tests, listed below:\n[  SKIPPED ] G.N\n[  SKIPPED ] G.Z\n"),
@@ -351,7 +352,7 @@ TEST(GtestResult, IgnoresSkipReasonsOfOtherTests) {
       "no such card");
 }
 
-// The file is the test's to write: as many of these as it likes, and the output is looked through once.
+// A test can write any number of these entries to the file. The output must still be read only once.
 TEST(GtestResult, ManySkipsAreReadInOnePass) {
   std::string tests;
   std::string printed;
@@ -398,7 +399,7 @@ std::string failure(const std::string& text) {
          "\",\n              \"type\": \"\"\n            }\n          ]";
 }
 
-// Where char is signed, GoogleTest 1.12 to 1.17 write \u00C3\u00B6 for the two bytes of "ö".
+// If char is signed, GoogleTest 1.12 to 1.17 write \u00C3\u00B6 for the two bytes of "ö".
 TEST(GtestResult, RestoresUtf8) {
   const auto report = read_gtest(
       lines_of_result("          \"ort\": \"Gr\\u00C3\\u00B6\\u00C3\\u009Fe \\u00E4\\u00B8\\u00AD\",\n" +
@@ -411,7 +412,7 @@ TEST(GtestResult, RestoresUtf8) {
   EXPECT_EQ(latin1.failures().at(0).message, "5 µm") << "its bytes are not UTF-8";
 }
 
-// Where char is unsigned, and from 1.18 on, GoogleTest writes the bytes without escapes.
+// If char is unsigned, and from 1.18 on, GoogleTest writes the bytes without escapes.
 TEST(GtestResult, ReadsBytesThatJsonForbids) {
   const auto report =
       read_gtest(lines_of_result("          \"k\": \"Ã¶\",\n" + failure("a.cc:1\\n5 \xb5m \x1b[31mred\x01")));
@@ -451,7 +452,7 @@ TEST(GtestResult, InvalidReportGivesNoResult) {
             std::nullopt);
 }
 
-// The real thing: this very program, asked for the test above.
+// Runs this program itself for the test above.
 TEST(GtestResult, ReadsResultOfInstalledGoogleTest) {
   const TempDir scratch;
   const std::string path = scratch.string() + "/real.json";

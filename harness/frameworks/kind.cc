@@ -14,7 +14,7 @@ namespace proctor {
 
 namespace {
 
-// The words with `value` for "{}".
+// Returns the words with `value` in place of "{}".
 std::vector<std::string> filled(const std::vector<std::string_view>& templates, const std::string& value) {
   std::vector<std::string> words;
   for (const std::string_view word : templates) {
@@ -28,7 +28,7 @@ bool is_one_line(const std::string& text) { return text == clean_text(text) && t
 
 }  // namespace
 
-// ---- what most kinds do
+// ---- defaults for most kinds
 
 bool Kind::is_command(const std::vector<std::string>&) const { return false; }
 
@@ -66,7 +66,7 @@ std::vector<std::string> Kind::batch_command(const std::vector<const Case*>& cas
   return cases.front()->argv;
 }
 
-// ---- what follows from its traits
+// ---- functions of the traits
 
 bool Kind::is_list(const ListOutput& out) const {
   return std::ranges::any_of(traits_.list_marks, [&](std::string_view mark) {
@@ -89,7 +89,7 @@ std::string Kind::name_for_child(const Case& test) const {
   return ours() ? test.name : std::string(framework_id(test));
 }
 
-// ---- what they are made of
+// ---- helpers for kinds
 
 std::string_view framework_id(const Case& test) {
   return std::string_view(test.id).substr(test.id.find('/') + 1);
@@ -130,9 +130,9 @@ std::string group_of(const Suite& suite) { return suite.process == "suite" ? "*"
 
 namespace {
 
-constexpr std::size_t kMostPairs = 20'000'000;  // a second
+constexpr std::size_t kMostPairs = 20'000'000;  // to compare them takes about a second
 
-// The numbers of the cases, in the order of their names.
+// The indices of the cases, in the order of their names.
 class ByName {
  public:
   explicit ByName(const std::vector<std::string>& names) : names_(names), order_(names.size()) {
@@ -208,7 +208,7 @@ Verdict judge_reported(const CaseEnd& end, bool failed_code) {
       return {Outcome::kXpass, child.reason()};
     case ChildResult::kFail:
     case ChildResult::kError:
-      break;  // above
+      break;  // handled above
   }
   return {Outcome::kError, Reason::kProtocol};
 }

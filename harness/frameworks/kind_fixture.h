@@ -1,4 +1,4 @@
-// What the tests of a kind share: its suites, listed as a plan lists them, and its cases, run and judged.
+// The common fixture of the tests of kinds. It lists suites as a plan does, and runs and judges cases.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,6 +14,7 @@
 
 namespace proctor {
 
+// Tests one kind with programs in a scratch directory.
 class KindTest : public testing::Test {
  protected:
   explicit KindTest(const Kind& kind) : kind_(kind) {}
@@ -46,7 +47,7 @@ class KindTest : public testing::Test {
     return report;
   }
 
-  // What the program says of a case in its report, and its verdict.
+  // Runs a case. Returns its verdict, and its events in `report`.
   Verdict run(const Case& test, ChildReport& report) const {
     const std::string file = scratch_.path() + "/report";
     const auto out = testing_support::run_listing(
@@ -58,7 +59,8 @@ class KindTest : public testing::Test {
     return kind_.judge({.child = report, .exit_code = out->exit_code.value_or(-1)});
   }
 
-  // Runs each case alone. It must pass, or have the verdict that `others` has for its id in the framework.
+  // Runs each case alone. It must pass, or have the verdict that `others` contains for its id in the
+  // framework.
   std::map<std::string, ChildReport> expect_verdicts(const std::vector<Case>& cases,
                                                      const std::map<std::string, std::string>& others) const {
     std::map<std::string, ChildReport> reports;

@@ -17,7 +17,7 @@ TEST(Kinds, EachKindIsFoundByName) {
   EXPECT_EQ(find_kind("nonsense"), nullptr);
 }
 
-// A translator is wanted where a process does not speak the child protocol itself.
+// A kind needs a translator if its processes do not use the child protocol themselves.
 TEST(Kinds, StreamAndFileKindsHaveTranslators) {
   Suite suite;
   suite.command = {"program"};
@@ -29,7 +29,7 @@ TEST(Kinds, StreamAndFileKindsHaveTranslators) {
   }
 }
 
-// Of 10,000 tests each is compared with those that its name may mean.
+// Each of 10,000 tests is compared only with those that its name may select.
 TEST(Kinds, ComparesOnlyCasesWithMatchingNames) {
   std::vector<Case> cases(10'000);
   std::vector<std::string> names;
@@ -70,7 +70,7 @@ TEST(Kinds, RejectsNamesThatMatchTooManyCases) {
   EXPECT_NE(checked.error().what.find("`*4000`"), std::string::npos) << checked.error().what;
 }
 
-// A foreign framework calls its cases by its own ids, ours by their names.
+// A foreign framework uses its own ids for cases; Proctor's suites use their names.
 TEST(Kinds, NameForChildDependsOnFramework) {
   Case test;
   test.id = "s/Of/Group.Name/0";

@@ -18,7 +18,7 @@ constexpr int kFailedExitCode = 1;
 constexpr int kSkipExitCode = 77;
 constexpr std::uint64_t kMostPoints = 1'000'000;
 
-// ---- the events of a list; each of these says what is wrong with one, or "" and fills in the case ----
+// ---- the events of a list; each function fills in the case and returns "", or returns the error of an event ----
 
 std::string read_texts(const json& event, const char* key, std::vector<std::string>& out) {
   const auto found = event.find(key);
@@ -163,7 +163,7 @@ class ProctorKind final : public Kind {
         if (failed || (code != 0 && code != kSkipExitCode)) return mismatch;
         return child.reason().empty() ? Verdict{Outcome::kError, Reason::kSkipWithoutReason}
                                       : Verdict{Outcome::kSkip, child.reason()};
-      case ChildResult::kXfail:  // what is expected to fail, the known-failure list says
+      case ChildResult::kXfail:  // only the known-failure list has expected failures
       case ChildResult::kXpass:
         return {Outcome::kError, Reason::kProtocol};
       case ChildResult::kError:

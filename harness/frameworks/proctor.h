@@ -1,10 +1,10 @@
-// Programs that speak the child protocol (journal/child_protocol.h): ours, made with suites/main.
+// Programs that use the child protocol (journal/child_protocol.h): Proctor's suites, made with suites/main.
 //
 //   list   CMD --proctor-list: events of type `case`
 //   run    CMD --proctor-case=NAME
 //
 //   no `end` event                        error(no_result)
-//   events that are no events             error(protocol)
+//   invalid events                        error(protocol)
 //   end contradicts events or exit code   error(result_mismatch)
 //   end pass | fail | skip | error        pass | fail(R) | skip(R) | error(R)
 #pragma once

@@ -68,7 +68,7 @@ Result<PytestTest> parse_pytest_test(std::string_view line) {
 
 namespace {
 
-// What could not be collected: the messages of the `fail` events.
+// Returns the messages of the `fail` events: files that could not be collected.
 std::vector<std::string> collection_failures(const std::vector<std::string>& lines) {
   std::vector<std::string> messages;
   for (const auto& line : lines) {
@@ -78,7 +78,7 @@ std::vector<std::string> collection_failures(const std::vector<std::string>& lin
   return messages;
 }
 
-// "-k", and also "-vx": the flags before it take no value.
+// Returns true for "-k", and also for "-vx": the flags before the last letter take no value.
 bool is_short_filter(std::string_view word) {
   for (const char letter : word.substr(1)) {
     if (std::string_view("kmx").find(letter) != std::string_view::npos) return true;
@@ -87,7 +87,7 @@ bool is_short_filter(std::string_view word) {
   return false;
 }
 
-// Whether options of pytest leave out tests that were asked for.
+// Returns true if options of pytest leave out requested tests.
 bool leaves_out(const std::vector<std::string>& words) {
   constexpr std::string_view kOptions[] = {"--deselect", "--ignore",      "--ignore-glob",
                                            "--lf",       "--last-failed", "--sw",
@@ -103,19 +103,20 @@ bool is_pytest(const std::string& word) {
   return program == "pytest" || program == "py.test" || program.starts_with("pytest-3");
 }
 
-// The words of a command that pytest itself gets: `-m` of the interpreter selects no tests.
+// Returns the words that pytest itself gets. The interpreter's `-m` selects no tests.
 std::vector<std::string> words_for_pytest(const std::vector<std::string>& command) {
   const auto program = std::ranges::find_if(command, is_pytest);
   return {program == command.end() ? command.begin() + 1 : program + 1, command.end()};
 }
 
-// How many tests pytest says that something has left out.
+// Returns how many tests an option or a plugin has left out, as pytest reports it.
 int deselected_in(const json& options) {
   const auto count = options.find("deselected");
   return count != options.end() && count->is_number_integer() ? count->get<int>() : 0;
 }
 
-// What of the project leaves out tests, where the command of the suite does not say so: said once, and part of the plan.
+// Records options of the project that leave out tests, if the command of the suite does not leave any out.
+// They become part of the plan, and one warning.
 void take_filters(const json& options, Suite& suite, std::vector<Warning>& warnings) {
   std::vector<std::string> addopts;
   if (const auto words = options.find("addopts"); words != options.end() && words->is_array()) {
@@ -149,12 +150,12 @@ void take_gpu_modules(const json& event, Suite& suite) {
   }
 }
 
-// A variable of the caller that is no filter: processes get it as they get the others, and the plan does not have it.
+// Treats a variable of the caller as an ordinary one. Processes still get it, but it is not part of the plan.
 void leave_to_caller(Suite& suite, const std::string& variable) {
   if (suite.filters.erase(variable) > 0) suite.env.erase(variable);
 }
 
-// How many devices a test needs: its marker's number, or the suite's where the marker says none.
+// Returns how many devices a test needs: the number of its marker, or the suite's if the marker has none.
 Result<int> devices_of(const Suite& suite, const PytestTest& test) {
   const auto marker = test.markers.find(suite.devices_marker);
   if (suite.devices_marker.empty() || marker == test.markers.end()) return suite.devices;
@@ -165,8 +166,8 @@ Result<int> devices_of(const Suite& suite, const PytestTest& test) {
   return *marker->second;
 }
 
-// Whether pytest's exit code (its documentation, "Exit codes") agrees with a case that did not fail: 5 is "no
-// tests were collected", which a module that skips itself leads to.
+// Returns true if pytest's exit code (its documentation, "Exit codes") fits a case that did not fail. 5 is
+// "no tests were collected", the result of a module that skips itself.
 bool agrees(const CaseEnd& end) {
   constexpr int kTestsFailed = 1;
   constexpr int kNoTests = 5;
@@ -183,7 +184,8 @@ class PytestKind final : public Kind {
               .processes = {"file", "case", "suite"},
               .markers_for_devices = true,
               .classnames = true,
-              // Tests in Python are often made, and skipped, by what the module sees when it is imported.
+              // Python modules often create, and skip, tests according to the devices that they see at
+              // import.
               .lists_with_devices = true,
               .reporting_mode = ReportingMode::kEvents,
               .output = {"--proctor-captured={}"},
@@ -192,29 +194,29 @@ class PytestKind final : public Kind {
   bool is_command(const std::vector<std::string>& command) const override {
     if (is_pytest(command.front())) return true;
     if (!std::filesystem::path(command.front()).filename().string().starts_with("python")) return false;
-    // Options of the interpreter may stand before -m; nothing after the module or script belongs to it.
+    // Options of the interpreter may precede -m. Words after the module or script do not belong to it.
     for (std::size_t i = 1; i + 1 < command.size() && command[i].starts_with('-'); ++i) {
       if (command[i] == "-m") return command[i + 1] == "pytest";
-      if (command[i] == "-X" || command[i] == "-W") ++i;  // with its value
+      if (command[i] == "-X" || command[i] == "-W") ++i;  // skip its value
     }
     return false;
   }
 
-  // A plugin may leave out what it likes; its list tells whether it does.
+  // A plugin may leave out any test, so a variable with plugins counts.
   bool leaves_tests_out(std::string_view name, const std::string& value) const override {
     if (name == kPlugins) return !value.empty();
-    const auto words = shell_words(value);  // pytest splits them so, and refuses what cannot be split
+    const auto words = shell_words(value);  // pytest splits them in the same way, and refuses invalid ones
     return !words || leaves_out(*words);
   }
 
-  // A plugin is more than what it leaves out.
+  // A plugin has other uses too, so only options have a replacement.
   std::string instead_of(std::string_view name, const std::string& value) const override {
     const auto words = shell_words(value);
     if (name != kOptions || !words || !leaves_out(*words)) return {};
     return "--filter, or write the options into its command";
   }
 
-  // Python finds our plugin first, and everything else where it did.
+  // Python finds Proctor's plugin first, and all other modules where it found them before.
   Result<void> settle_environment(Suite& suite, const SearchPaths& paths) const override {
     if (paths.pytest_plugin.empty()) {
       return Error{ErrorKind::kSystem,
@@ -232,7 +234,7 @@ class PytestKind final : public Kind {
     return with_plugin(suite.command, child::kListOption);
   }
 
-  // pytest says at length on stdout what it could not collect; the plugin says it in events.
+  // pytest prints its collection errors at length on stdout. The plugin reports them in events.
   std::string list_problem(const ListOutput& out, std::string& said) const override {
     const std::vector<std::string> messages = collection_failures(out.event_lines);
     if (messages.empty()) return {};

@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::string_view kOpen = "<TestCase";
 constexpr std::string_view kClose = "</TestCase>";
-constexpr std::string_view kTotals = "<OverallResults";  // after the last test
-constexpr std::size_t kMostText = 64 * 1024;             // between two tags
-constexpr std::size_t kMostShown = 200;                  // of what is no report
-constexpr std::ptrdiff_t kMostElements = 2'000'000;      // of which each takes some 200 bytes
-constexpr std::size_t kMostOfTest = 4 * 1024 * 1024;     // of the element of one test
+constexpr std::string_view kTotals = "<OverallResults";  // follows the last test
+constexpr std::size_t kMostText = 64 * 1024;             // most text between two tags
+constexpr std::size_t kMostShown = 200;                  // most text that is shown of an invalid report
+constexpr std::ptrdiff_t kMostElements = 2'000'000;      // each element takes about 200 bytes
+constexpr std::size_t kMostOfTest = 4 * 1024 * 1024;     // most bytes of the element of one test
 
 bool is_text(const pugi::xml_node& node) {
   return node.type() == pugi::node_pcdata || node.type() == pugi::node_cdata;
@@ -46,8 +46,9 @@ class NotTooDeep final : public pugi::xml_tree_walker {
   }
 };
 
-// Where the tag that begins at `from` ends: behind its '>', or before the next '<' if the rest of it was lost (a
-// long line comes cut). npos: not all of it has come. A '>' may stand in the value of an attribute, a '<' may not.
+// Returns the end of the tag that begins at `from`. It is after the tag's '>', or before the next '<' if part
+// of the tag was lost, because a long line arrives truncated. npos: the tag is not complete yet. The value of
+// an attribute may contain '>', but not '<'.
 std::size_t end_of_tag(std::string_view text, std::size_t from) {
   bool quoted = false;
   for (std::size_t i = from + 1; i < text.size(); ++i) {
@@ -64,7 +65,7 @@ std::optional<XmlElement> parse_tag(std::string_view tag) {
   return parse_xml(text);
 }
 
-// What an assertion says that failed. A failed WARN is none.
+// Returns the text of a failed assertion. A failed WARN is not a failure.
 std::string expression_text(const XmlElement& expression) {
   std::string text = fmt::format("{}( {} )", expression.attribute("type"), expression.child_text("Original"));
   for (const XmlElement& child : expression.children) {
@@ -76,7 +77,7 @@ std::string expression_text(const XmlElement& expression) {
   return text;
 }
 
-// None: the element is no failure.
+// Returns none if the element is not a failure.
 std::optional<std::string> failure_text(const XmlElement& element) {
   const std::string type = element.attribute("type");
   if (element.name == "Expression" && element.attribute("success") == "false" && !type.starts_with("WARN"))
@@ -87,8 +88,8 @@ std::optional<std::string> failure_text(const XmlElement& element) {
   return std::nullopt;
 }
 
-// A `fail` event for each failure in a test and its sections, with the notes that belong to it: Catch2 puts what
-// INFO and WARN say before a failure, doctest into it.
+// Adds a `fail` event for each failure in a test and its sections, with its notes. Catch2 writes the text of
+// INFO and WARN before a failure, doctest inside it.
 void add_failures(const XmlElement& element, const XmlDialect& dialect, std::vector<std::string>& events) {
   std::string notes;
   for (const XmlElement& child : element.children) {
@@ -106,7 +107,8 @@ void add_failures(const XmlElement& element, const XmlDialect& dialect, std::vec
   }
 }
 
-// The numbers are in the locale of the program. All of them together determine the decimal point.
+// Returns a measure. The numbers are in the locale of the program, and all of them together determine the
+// decimal point.
 std::string measure_line(const XmlElement& benchmark) {
   NumberForm form;
   for (const XmlElement& child : benchmark.children) {
@@ -130,7 +132,7 @@ std::string measure_line(const XmlElement& benchmark) {
                                 {"spread", form.figure(written("standardDeviation")).value_or(0)}});
 }
 
-// The output and the measures of a test, and the reason if it skipped itself.
+// Adds the output and the measures of a test, and returns the reason if the test skipped itself.
 void add_rest(const XmlElement& element, const XmlDialect& dialect, std::vector<std::string>& events,
               std::string& skipped) {
   for (const XmlElement& child : element.children) {
@@ -142,7 +144,7 @@ void add_rest(const XmlElement& element, const XmlDialect& dialect, std::vector<
   }
 }
 
-// Returns "" if no failure of the test is expected.
+// Returns the reason of the expected failure, or "" if the test has none.
 std::string_view expected_by(const XmlDialect& dialect, const XmlElement& test, const XmlElement& end) {
   for (const auto& mark : dialect.expected) {
     for (const XmlElement* element : {&test, &end}) {
@@ -153,7 +155,7 @@ std::string_view expected_by(const XmlDialect& dialect, const XmlElement& test, 
   return {};
 }
 
-// A test without an end has no `end` event, and so no result.
+// Returns the events of a test. A test without an end has no `end` event, and so no result.
 std::vector<std::string> events_of(const XmlElement& test, const XmlDialect& dialect) {
   std::vector<std::string> events;
   add_failures(test, dialect, events);
@@ -184,7 +186,7 @@ class XmlTranslator final : public Translator {
     std::vector<std::string> events;
     while (next_tag(events)) {
     }
-    // Between the tests nothing is kept but what may be the beginning of a tag.
+    // Between the tests, only text that may be the beginning of a tag is kept.
     if (!inside_ && scanned_ > 0) {
       buffer_.erase(0, scanned_);
       scanned_ = text_begin_ = 0;
@@ -193,7 +195,8 @@ class XmlTranslator final : public Translator {
   }
 
  private:
-  // Whether a whole tag was there. '<' in a text or an attribute is written as an entity.
+  // Reads the next tag. Returns false if it is not complete. '<' in a text or an attribute is written as an
+  // entity.
   bool next_tag(std::vector<std::string>& events) {
     std::size_t begin = std::min(buffer_.find('<', scanned_), buffer_.size());
     begin -= cut_text(begin);
@@ -219,7 +222,7 @@ class XmlTranslator final : public Translator {
     } else if (tag == kClose && inside_) {
       close(events);
     } else if (tag == kClose) {
-      events.push_back(tag);  // no event: nobody began it, or somebody else has ended it
+      events.push_back(tag);  // not an event: no test was open, or it has already ended
     } else if (inside_) {
       step(tag, events);
       keep_or_drop(tag, begin);
@@ -228,7 +231,7 @@ class XmlTranslator final : public Translator {
     return true;
   }
 
-  // What comes is no report of a test: the case breaks the protocol, and nothing of it is kept.
+  // Stops reading an invalid report. The case violates the protocol, and the buffer is dropped.
   void give_up(std::vector<std::string>& events) {
     events.push_back(buffer_.substr(0, kMostShown));
     buffer_.clear();
@@ -237,7 +240,8 @@ class XmlTranslator final : public Translator {
     inside_ = false;
   }
 
-  // Of a text without an end, such as the output of a test, the last part is kept. Returns how much is gone.
+  // Limits a long text without an end, such as the output of a test, to its last part. Returns how many bytes
+  // were removed.
   std::size_t cut_text(std::size_t end) {
     const std::size_t length = end - text_begin_;
     if (!inside_ || length <= kMostText) return 0;
@@ -245,8 +249,8 @@ class XmlTranslator final : public Translator {
     return length - kMostText;
   }
 
-  // A test that fails a million times must not eat memory: beyond a limit, what ends is forgotten, but not how the
-  // test as a whole ended.
+  // Keeps or drops an ended element. A test with a million failures must not use up the memory: beyond a
+  // limit, ended elements are dropped, except the result of the whole test.
   void keep_or_drop(const std::string& tag, std::size_t begin) {
     if (tag.starts_with("<!") || tag.ends_with("/>")) return;
     if (!tag.starts_with("</")) return open_.push_back(begin);
@@ -267,7 +271,7 @@ class XmlTranslator final : public Translator {
   void open(const std::string& tag, std::vector<std::string>& events) {
     auto element = parse_tag(tag);
     if (!element) {
-      events.push_back(tag);  // no event: the case breaks the protocol
+      events.push_back(tag);  // not an event: the case violates the protocol
       return;
     }
     if (!group_.empty()) element->attributes["testsuite"] = group_;
@@ -294,7 +298,7 @@ class XmlTranslator final : public Translator {
     for (std::string& event : events_of(*element, dialect_)) add(std::move(event), events);
   }
 
-  // Only the last test ends a case that has several.
+  // Adds an event. Only the last test ends a case that has several.
   void add(std::string event, std::vector<std::string>& events) {
     const auto fields = tests_.count > 1 ? parse_json(event) : nlohmann::json();
     const bool is_end = text_at(fields, "event") == "end";
@@ -307,7 +311,7 @@ class XmlTranslator final : public Translator {
     if (opened_ >= tests_.count) events.push_back(end_.dump());
   }
 
-  // If no test has the name, the report contains totals only, and the exit code can be 0.
+  // Adds a failure if no test has the name. The report then contains totals only, and the exit code can be 0.
   static void add_none_ran(std::vector<std::string>& events) {
     events.push_back(event_line("fail", {{"message", "no test ran: the framework found none of this name"}}));
     events.push_back(event_line("end", {{"result", "error"}, {"reason", "result_mismatch"}}));
@@ -322,13 +326,13 @@ class XmlTranslator final : public Translator {
   const XmlDialect& dialect_;
   const EqualTests tests_;
   std::string buffer_;
-  std::size_t scanned_ = 0;        // of the buffer
-  std::size_t text_begin_ = 0;     // the end of the last tag in it
-  std::vector<std::size_t> open_;  // where the elements of the test begin that have not ended
-  bool inside_ = false;            // a test has begun, and its element begins the buffer
+  std::size_t scanned_ = 0;        // offset in the buffer up to which tags were read
+  std::size_t text_begin_ = 0;     // end of the last tag in the buffer
+  std::vector<std::size_t> open_;  // offsets of the open elements of the test
+  bool inside_ = false;            // a test is open, and its element begins the buffer
   std::string id_;                 // of that test
   std::string group_;              // the name of the last group that was opened
-  int opened_ = 0;                 // tests
+  int opened_ = 0;                 // number of opened tests
   nlohmann::json end_;             // the worst result of a case with several tests
 };
 
@@ -369,7 +373,7 @@ std::optional<XmlElement> find_xml(const std::string& text, const std::string& n
   return parse_xml(text.substr(begin, end + close.size() - begin));
 }
 
-// The macro SCENARIO of doctest adds blanks before a name.
+// Returns the id. The macro SCENARIO of doctest adds blanks before a name, which are removed.
 std::string xml_id(const XmlElement& test) {
   const std::string group = test.attribute("testsuite");
   return fmt::format("{}{}{}", group, group.empty() ? "" : "/", trimmed(test.attribute("name")));

@@ -13,7 +13,8 @@ using testing::IsEmpty;
 constexpr XmlDialect::Mark kMark = {"mark", "on", "known"};
 const XmlDialect kDialect{.section = "Section", .end = "End", .success = "ok", .expected = {kMark}};
 
-// "start NAME", "step NAME", "end RESULT REASON", "fail MESSAGE"; a line that is no event, as it is.
+// Returns "start NAME", "step NAME", "end RESULT REASON", "fail MESSAGE"; a line that is not an event is
+// returned unchanged.
 std::vector<std::string> reported(const std::vector<std::string>& pieces) {
   const auto translator = xml_translator(kDialect, {});
   std::vector<std::string> words;
@@ -40,7 +41,7 @@ TEST(XmlReport, TranslatesStartStepsAndEnd) {
   EXPECT_THAT(reported({kReport}), ElementsAre("start a <b> \"c\"", "step s > t", "end pass", "start two"));
 }
 
-// Whatever the pieces are in which it comes.
+// The events do not depend on how the report is split into pieces.
 TEST(XmlReport, ResultIsIndependentOfChunkBoundaries) {
   const std::string report = kReport;
   const auto whole = reported({report});
@@ -56,7 +57,7 @@ TEST(XmlReport, ReportsStartBeforeTestEnds) {
               ElementsAre("start hangs", "step in here"));
 }
 
-// Catch2 says in its first tag which tests were chosen: a line that is too long, with many tests.
+// The first tag of Catch2 lists the selected tests, a line that can be too long.
 TEST(XmlReport, TruncatedTagEndsBeforeNextTag) {
   EXPECT_THAT(reported({"<Catch filters=\"&quot;a&quot;,&quo\n",
                         "  <TestCase name=\"x\"><End ok=\"true\"/></TestCase>\n"}),
@@ -72,7 +73,7 @@ TEST(XmlReport, InvalidXmlBecomesNoEvent) {
   EXPECT_THAT(reported({"chatter < of > the \" program\n", "1 < 2\n"}), IsEmpty());
 }
 
-// The output of a test may have no end, and its failures none.
+// The output of a test, and its failures, can be endless.
 TEST(XmlReport, TruncatesLargeOutputButReportsEnd) {
   const auto translator = xml_translator(kDialect, {});
   std::size_t failures = 0;
@@ -95,7 +96,7 @@ TEST(XmlReport, TruncatesLargeOutputButReportsEnd) {
   EXPECT_THAT(last, HasSubstr("\"result\":\"pass\""));
 }
 
-// What one section holds is kept as far as it is within the limit.
+// The failures of one section are kept up to the limit.
 TEST(XmlReport, LargeSectionKeepsFirstFailures) {
   std::vector<std::string> pieces{"<TestCase name=\"x\"><Section name=\"s\">"};
   pieces.insert(pieces.end(), 200'000, "  <Failure>a message of some forty bytes, or so</Failure>\n");
@@ -105,7 +106,7 @@ TEST(XmlReport, LargeSectionKeepsFirstFailures) {
   EXPECT_LT(words.size(), 150'000u);
 }
 
-// Each with its place and its notes: Catch2 puts them before a failure, doctest into it.
+// Each failure has its place and its notes. Catch2 writes the notes before a failure, doctest inside it.
 TEST(XmlReport, ReadsFailuresOfCatch2AndDoctest) {
   const std::string report =
       "<TestCase name=\"x\"><Info>noted</Info><Section name=\"s\">"
@@ -153,7 +154,7 @@ TEST(XmlReport, IgnoresTooDeepOrEndlessElements) {
   EXPECT_FALSE(parse_xml(deep.substr(deep.find("<a>"))));
 }
 
-// What hides how deep it is from whoever looks at the text alone.
+// These constructs hide the nesting depth from a simple scan of the text.
 TEST(ParseXml, RejectsTooDeepDocument) {
   for (const std::string hidden :
        {"<![CDATA[</a>]]>", "<!--</a>-->", "<?x </a>?>", "<b x='</a>'/>", "<b x=\"></a>\"/>", ""}) {

@@ -1,4 +1,4 @@
-// What a case, its ranks and a program that lists its cases say in the child protocol.
+// Fuzzes the readers of the child protocol: one case, its ranks, and the list of a program's cases.
 #include "harness/base/words.h"
 #include "harness/frameworks/proctor.h"
 #include "harness/frameworks/pytest.h"

@@ -1,5 +1,5 @@
-// What programs of test frameworks write: the XML of Catch2, doctest and JUnit, and the JSON of GoogleTest and Google
-// Benchmark; their lists, and their reports as they come, in pieces.
+// Fuzzes the readers of test framework output: XML of Catch2, doctest and JUnit, JSON of GoogleTest and Google
+// Benchmark, lists of cases, and streamed reports in pieces.
 #include <algorithm>
 #include <string_view>
 
@@ -21,7 +21,7 @@ Suite suite_of(const Kind& kind) {
   return suite;
 }
 
-// A stream comes in lines, a file whole.
+// Feeds a stream line by line and a report file as a whole.
 void report(const Kind& kind, const std::string& text) {
   const Suite suite = suite_of(kind);
   Case test;
@@ -38,7 +38,7 @@ void report(const Kind& kind, const std::string& text) {
   fuzz::check(verdict.outcome != Outcome::kPass || (child.violations() == 0 && child.result()));
 }
 
-// The output of a process of several cases, and its result file.
+// Fuzzes the readers of a process of several cases: its output and its result file.
 void progress(const Kind& kind, const std::string& text) {
   const auto reader = kind.progress_reader();
   if (!reader) return;

@@ -27,8 +27,8 @@ void give(const std::uint8_t* data, std::size_t size,
 }  // namespace proctor::fuzz
 
 // ---- The mutator ----
-// In libFuzzer's place now and then: a piece of the input many times over, so that depth and size come about, which it would
-// need thousands of lucky steps for.
+// In one of kOneIn mutations, this mutator repeats a piece of the input many times instead of calling libFuzzer's. It
+// produces depth and size, which libFuzzer reaches only after thousands of steps.
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
@@ -37,7 +37,7 @@ namespace {
 constexpr unsigned kOneIn = 8;
 constexpr std::size_t kLongestPiece = 32;
 
-// The bytes [at, at + length) stand there `times` more.
+// Inserts `times` more copies of the bytes [at, at + length) after them.
 std::size_t repeat(std::uint8_t* data, std::size_t size, std::size_t at, std::size_t length,
                    std::size_t times) {
   std::memmove(data + at + length * (times + 1), data + at + length, size - at - length);
@@ -55,7 +55,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   const std::size_t length = 1 + random() % std::min(size - at, kLongestPiece);
   const std::size_t most = (max_size - size) / length;
   if (most == 0) return LLVMFuzzerMutate(data, size, max_size);
-  // As many small numbers as large ones.
+  // Small and large counts are equally frequent.
   const std::size_t scale = std::size_t{2} << random() % 18;
   return repeat(data, size, at, length, 1 + random() % std::min(most, scale));
 }

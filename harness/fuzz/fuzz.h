@@ -1,5 +1,5 @@
-// What the fuzzers of readers share. A reader gets any bytes, and has to answer: a crash, an endless loop or memory without
-// a limit is what they look for. The mutations know what coverage does not lead to: depth and size (fuzz.cc).
+// Shared code of the fuzzers. A reader must return for any bytes. The fuzzers look for crashes, endless loops and
+// unlimited memory. The custom mutator adds depth and size, which coverage does not lead to (fuzz.cc).
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace proctor::fuzz {
 
-// A promise that must hold whatever the bytes are.
+// Aborts if an invariant of the reader does not hold.
 inline void check(bool holds) {
   if (!holds) std::abort();
 }
 
-// The bytes as a file, for readers that take a path. It has no name and is gone with the process.
+// The bytes as a file, for readers that take a path. The file has no name and ends with the process.
 class File {
  public:
   explicit File(std::string_view bytes);
@@ -29,7 +29,8 @@ class File {
   int fd_;
 };
 
-// The first byte says which of the readers gets the others: '0' the first one, and so on.
+// Gives the input to one reader. The first byte selects it ('0': the first reader, and so on); the reader gets the
+// remaining bytes.
 void give(const std::uint8_t* data, std::size_t size,
           const std::vector<std::function<void(const std::string&)>>& readers);
 

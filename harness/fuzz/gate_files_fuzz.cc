@@ -1,5 +1,5 @@
-// What a gate and a page are given beside journals: a policy, a plan, the verdict of another gate,
-// what is covered, and which reports a run has written.
+// Fuzzes the readers of the files that a gate and a page take in addition to journals: policy, plan, verdict of another
+// gate, coverage, and the list of rendered reports.
 #include "harness/fuzz/fuzz.h"
 #include "reports/gate/plan_ids.h"
 #include "reports/gate/policy.h"

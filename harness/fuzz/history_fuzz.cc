@@ -1,5 +1,5 @@
-// A history of which some bytes are others: a file of SQLite that says it is ours. What is asked of it is all that
-// `proctor history` asks. The input is a list of changes: where (two bytes), and which byte.
+// Fuzzes the reader of a history with a damaged SQLite file, and runs every query of `proctor history`. The input is a
+// list of changes: two bytes of position and one byte of content each.
 #include <fstream>
 
 #include "harness/base/read_file.h"
@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::string bytes = kWhole;
   for (std::size_t i = 0; i + 2 < size; i += 3)
     bytes[(std::size_t{data[i]} << 8 | data[i + 1]) % bytes.size()] = static_cast<char>(data[i + 2]);
-  static const TempDir kPlace;  // SQLite wants a name
+  static const TempDir kPlace;  // SQLite needs a file name
   const std::string path = kPlace.path() / "h.sqlite";
   std::ofstream(path, std::ios::binary) << bytes;
   ask_all(path);

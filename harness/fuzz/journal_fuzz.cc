@@ -1,4 +1,4 @@
-// A journal, as reports, the gate and the history read it, and what they make of it.
+// Fuzzes the readers of a journal in reports, gate and history, and what they derive from it.
 #include "harness/fuzz/fuzz.h"
 #include "reports/gate/journal_proof.h"
 #include "reports/resolve/run_resolver.h"

@@ -1,4 +1,5 @@
-// A plan, as a run and as the gate read it. Its digest is put right, so that what is behind it is reached.
+// Fuzzes the plan readers of a run and of the gate. The fuzzer corrects the digest, so that the code after the digest
+// check is reached.
 #include "harness/base/digest.h"
 #include "harness/base/json.h"
 #include "harness/fuzz/fuzz.h"

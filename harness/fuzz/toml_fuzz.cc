@@ -1,4 +1,4 @@
-// TOML, and the files of users that are made of it.
+// Fuzzes the TOML reader and the readers of the user's TOML files.
 #include "harness/base/toml_reader.h"
 #include "harness/fuzz/fuzz.h"
 #include "harness/plan/exemptions.h"

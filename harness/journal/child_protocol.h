@@ -1,6 +1,6 @@
-// The child protocol: how a test process tells Proctor what happened. It is public. Everything here is text
-// on a file descriptor, so that a shell script can speak it as well as a C++ binary. What a child prints on
-// stdout is never believed. Example:
+// The child protocol: the lines of JSON through which a test process reports its results to Proctor. The
+// protocol is public. It is text on a file descriptor, so a shell script can write it as well as a C++
+// program. Proctor never reads a result from the stdout of a child. Example:
 //
 //   if (const char* fd = std::getenv(child::kEventsFdVariable))
 //     dprintf(std::atoi(fd), "{\"v\":1,\"case\":\"Group.Name\",\"event\":\"end\",\"result\":\"pass\"}\n");
@@ -11,27 +11,28 @@
 //   PROCTOR_CASE           full id of the case (absent in discovery, and where a process runs several)
 //   PROCTOR_ATTEMPT        1..
 //   PROCTOR_RUN_DIR        absolute path of the run directory
-//   PROCTOR_RUN_ID         id of the run; a process that still has it after the run is swept
-//   PROCTOR_CONTAINMENT    id of the run, a slash, a number: all processes of one containment have the same; one
-//                          that still has it after its end is swept
+//   PROCTOR_RUN_ID         id of the run. Proctor kills a process that still has it after the run.
+//   PROCTOR_CONTAINMENT    id of the run, a slash, a number. All processes of one containment have the same value.
+//                          Proctor kills a process that still has it after the end of this containment.
 //   PROCTOR_DEVICES        JSON array with what was leased: [{"id":..,"uuid":..,"pci":..}]
 //   PROCTOR_POOL           CUDA only: the same array for all devices that the run may use, which are those
-//                          that the caller's own mask left. No mask that a check builds may show more.
+//                          that the caller's own mask selects. No mask that a check builds may show more.
 //   PROCTOR_SIM_TOPOLOGY   "xpu:2x2" when the devices are simulated (absent on hardware)
-//   PROCTOR_SIM_DRIVER     "simgpu", our own simulator, or "intel", the vendor's driver without hardware
+//   PROCTOR_SIM_DRIVER     "simgpu", Proctor's simulator, or "intel", the vendor's driver without hardware
 //                          (absent on hardware)
 //   PROCTOR_SELF           the path of the case's program. It is set only when the program was started
 //                          through a dynamic loader, because /proc/self/exe then names the loader.
-//   PROCTOR_LAUNCHER       set together with PROCTOR_SELF: a JSON array of the words that stand before the
-//                          program. A program that starts itself again needs both.
+//   PROCTOR_LAUNCHER       set together with PROCTOR_SELF: a JSON array of the words that precede the program in
+//                          the command. A program that starts itself again needs both.
 //   PROCTOR_SIZE           smoke | ci | full | stress: how much a check does; ci when absent
-//   PROCTOR_SEED           which points of its axes a check is tried with: a number; 0 when absent
-//   PROCTOR_POINT          this point alone: "bytes=65537,offset=3"; "" or absent: as many as the size asks for
+//   PROCTOR_SEED           a number that selects the points of its axes at which a check runs; 0 when absent
+//   PROCTOR_POINT          the only point at which the check runs: "bytes=65537,offset=3". If it is "" or absent,
+//                          the check runs at as many points as the size requires.
 //   PROCTOR_PROVIDER       collectives: gloo | oneccl | nccl, the library that all checks use; when absent,
 //                          each check uses its own
 //
-// A case with ranks is one process for each rank. Each process is told which rank it is in the variables that
-// torchrun and its like set. The caller's own values of these variables never reach it:
+// A case with ranks is one process for each rank. Each process gets its rank in the variables that torchrun
+// and similar launchers set. The caller's own values of these variables never reach it:
 //   RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE
 //   MASTER_ADDR, MASTER_PORT  127.0.0.1, and a port that was free when the ranks started
 //   PROCTOR_RENDEZVOUS        a directory for this case alone, empty at first, for a file store
@@ -40,13 +41,13 @@
 //   --proctor-list         for each case, exits 0; all but event and case are optional:
 //     {"v":1,"event":"case","case":"Group.Name","devices":N,"ranks":N,"rule":..,"source":..,
 //      "severity":"gate|warn|info",
-//      "needs":[TEXT..],                           the case skips itself without them. Needs that no
-//                                                  device can show (below), the runner checks beforehand.
+//      "needs":[TEXT..],                          the case skips itself if one is missing. The runner checks
+//                                                 in advance the needs that no device can show (below).
 //      "sizes":{"smoke":N,"ci":N,"full":N,"stress":N,"unit":TEXT},
-//      "axes":[{"name":TEXT,"values":[TEXT..],"full":[TEXT..]}..],  what it is tried with (harness/base/axes.h)
-//      "points":N,                                 at how many of their points under size ci
+//      "axes":[{"name":TEXT,"values":[TEXT..],"full":[TEXT..]}..], axes of the check (harness/base/axes.h)
+//      "points":N,                                number of their points that size ci uses
 //      "faults":[SPEC..],                          simulator faults that must make the case fail
-//      "expects":"hang|lost|abort|mismatch",       how these end it, if not by a failed assertion
+//      "expects":"hang|lost|abort|mismatch",      how such a fault ends the case, if not by a failed assertion
 //      "batch":true}                               --proctor-cases= may name it
 //   --proctor-case=NAME    runs exactly that case, and writes
 //     {"v":1,"case":NAME,"event":"start","t_ns":N,"rule":..,"source":..,"severity":..}
@@ -54,8 +55,8 @@
 //     {"v":1,"case":NAME,"event":"measure","name":..,"value":..,"unit":..,"n":..,"spread":..}
 //     {"v":1,"case":NAME,"event":"property","name":..,"value":..}
 //     {"v":1,"case":NAME,"event":"trial","ok":true,"devices":[{"role":TEXT,"device":TEXT}..]}
-//                                                 one thing that was tried with several devices, and whether it went
-//                                                 right. The roles: "source", "target", "reader", "host", or "".
+//                                                 one operation with several devices, and whether it was correct.
+//                                                 The roles: "source", "target", "reader", "host", or "".
 //     {"v":1,"case":NAME,"event":"skip","reason":"needs:devices>=2"}
 //     {"v":1,"case":NAME,"event":"fail","t_ns":N,"rule":..,"message":..,"file":..,"line":..,
 //      "expected":..,"got":..,"device":..,
@@ -65,22 +66,23 @@
 //     {"v":1,"case":NAME,"event":"warn","message":..}
 //     {"v":1,"case":NAME,"event":"end","result":"pass|fail|skip|error","reason":..}
 //   and a case with ranks also writes
-//     {"v":1,"case":NAME,"event":"leave","how":"signal:9"}  this rank will end like that before the others,
-//                                                 because the check wants it: "signal:N", "exit:N", or
-//                                                 "ended" by the runner once the others are through. Such
-//                                                 a rank needs no `end`. "" takes the announcement back.
-//   The events of all ranks come to the runner as lines "R EVENT", with the number of the rank before them.
+//     {"v":1,"case":NAME,"event":"leave","how":"signal:9"}  announces that this rank will end in this way before
+//                                                 the others, because the check requires it: "signal:N", "exit:N",
+//                                                 or "ended" by the runner after the end of the other ranks. Such
+//                                                 a rank needs no `end`. "" withdraws the announcement.
+//   The runner receives the events of all ranks as lines "R EVENT". R is the number of the rank.
 //
 //   --proctor-cases=FILE   runs the cases whose names are in FILE, a JSON array, in one process, one after the other.
-//   Each lasts from its own `start` to the `start` of the next one. Asked for only if the list says "batch".
+//   Each lasts from its own `start` to the `start` of the next one. The runner uses it only if the list has "batch".
 //
-// Our pytest plugin speaks the same protocol, and may run several cases in one process, too. A result may also be "xfail" or "xpass". The plugin adds
+// Proctor's pytest plugin uses the same protocol, and may also run several cases in one process. A result may
+// also be "xfail" or "xpass". The plugin adds
 //     {"v":1,"event":"case",..,"file":..,"classname":..,"name":..,"markers":{NAME:[ARGUMENT..]}}
 //     {"v":1,"event":"warn","message":..}         in a list: a warning about the suite
 //     {"v":1,"case":NAME,"event":"output","text":..}
 //
-// The event `end` holds the verdict. Without it the case is error(no_result). When it contradicts the exit
-// status (fail with 0, pass with another status) the case is error(result_mismatch).
+// The event `end` contains the verdict. If `end` is missing, the case is error(no_result). If `end`
+// contradicts the exit status (fail with 0, pass with another status), the case is error(result_mismatch).
 #pragma once
 
 #include <array>

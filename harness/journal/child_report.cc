@@ -14,14 +14,15 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMaxKept =
-    1000;  // failures, measures and warnings of one case; a loop must not eat memory
-constexpr std::size_t kMaxTrials = 4096;  // of one case: each ordered pair of 64 devices is 4032
-constexpr std::size_t kMaxKeptBytes = 8 * 1024 * 1024;  // of the lines of all of these
+// The most failures, measures and warnings that are kept of one case: a loop must not use up the memory.
+constexpr std::size_t kMaxKept = 1000;
+constexpr std::size_t kMaxTrials = 4096;  // per case: 64 devices have 4032 ordered pairs
+// of the lines of all failures, measures, properties, trials and warnings
+constexpr std::size_t kMaxKeptBytes = 8 * 1024 * 1024;
 constexpr std::size_t kViolationText = 200;
 constexpr std::size_t kMaxOutput = 64 * 1024;
 
-// Scalars of any type as text: `expected` and `got` are often numbers.
+// Returns a scalar of any type as text: `expected` and `got` are often numbers.
 std::string text_of(const json& event, const char* key) {
   const auto it = event.find(key);
   if (it == event.end() || it->is_null()) return {};
@@ -33,7 +34,7 @@ double number_of(const json& event, const char* key, double fallback) {
   return it != event.end() && it->is_number() ? it->get<double>() : fallback;
 }
 
-// Numbers that the type cannot hold are none.
+// Returns `fallback` for a number that the type cannot hold.
 template <std::signed_integral T>
 T number_of(const json& event, const char* key, T fallback) {
   const auto it = event.find(key);
@@ -76,7 +77,7 @@ Measure measure_of(const json& event) {
           .spread = number_of(event, "spread", 0.0)};
 }
 
-// Without an `ok` that is true, nothing went right.
+// A trial whose `ok` is missing or not true counts as failed.
 Trial trial_of(const json& event) {
   Trial trial{.ok = event.contains("ok") && event["ok"] == true, .devices = {}};
   const auto devices = event.find("devices");
@@ -86,7 +87,8 @@ Trial trial_of(const json& event) {
   return trial;
 }
 
-// The first of a list is always kept: a failure that nobody knows of would be a pass.
+// Appends to the list within the limits. The first item of a list is always kept: a lost failure would turn
+// the case into a pass.
 template <typename T>
 void keep(std::vector<T>& list, T item, std::size_t bytes = 0, std::size_t most = kMaxKept) {
   if (list.empty() || (list.size() < most && bytes <= kMaxKeptBytes)) list.push_back(std::move(item));
@@ -99,13 +101,14 @@ void ChildReport::violate(std::string_view line) {
 }
 
 std::optional<std::string> ChildReport::started_case(std::string_view line) {
-  if (line.find("start") == line.npos) return std::nullopt;  // most lines: reading them costs
+  if (line.find("start") == line.npos) return std::nullopt;  // Most lines end here. To parse them is slow.
   const json event = parse_json(line);
   if (!event.is_object() || text_of(event, "event") != "start") return std::nullopt;
   return text_of(event, "case");
 }
 
-// A program that was asked for one case and runs others, or the same one twice, tells of them one after the other.
+// Returns true if the event belongs to a run of a case that was not requested. A program can run other cases than the
+// requested one, or the requested one twice. It then reports them one after the other.
 bool ChildReport::is_of_another_run(std::string_view event, const std::string& about) {
   if (event == "start") {
     in_another_run_ = began_ || (!about.empty() && about != case_name_);

@@ -1,5 +1,5 @@
-// What a child said through its events descriptor
-// (journal/child_protocol.h), line by line.
+// The results that a child reported through its events descriptor (journal/child_protocol.h). The runner adds
+// the lines one by one. The class only collects: harness/runner/attempt/verdict.h determines the outcome.
 #pragma once
 
 #include <cstdint>
@@ -13,54 +13,57 @@
 
 namespace proctor {
 
+// The result in an `end` event.
 enum class ChildResult { kPass, kFail, kSkip, kXfail, kXpass, kError };
 
+// Collects the events of one case (see the top of this file).
 class ChildReport {
  public:
   ChildReport() = default;
-  // Lines about another case than `case_name`, and anything that is not an event, count as violations;
-  // unknown event names do not, because the protocol only grows. What is said of a case that also_ran() is not
-  // counted.
+  // Lines about another case than `case_name` count as violations, and so does everything that is not an
+  // event. Unknown event names do not, because the protocol only grows. Lines about a case that also_ran()
+  // returns do not count either.
   explicit ChildReport(std::string case_name) : case_name_(std::move(case_name)) {}
 
   void add_line(std::string_view line);
 
-  // Combines the reports of the ranks of one case. It has the failures and warnings of all ranks, each with
-  // its rank, and the trials of all ranks. The set-up ends with the first step of any rank. The rest is from the rank that failed first,
-  // or from rank 0.
+  // Combines the reports of the ranks of one case. The result has the failures and warnings of all ranks,
+  // each with its rank, and the trials of all ranks. The setup ends with the first step of any rank. The
+  // remaining fields are those of the rank that failed first, or of rank 0.
   static ChildReport of_ranks(const std::vector<const ChildReport*>& ranks);
 
-  // The case that a `start` event is about, or none if the line is something else.
+  // The case of a `start` event, or none if the line is something else.
   static std::optional<std::string> started_case(std::string_view line);
 
-  // The `end` event, or none before it comes.
+  // The `end` event, or none before the child sent it.
   const std::optional<ChildResult>& result() const { return result_; }
-  // The reason of `end`, else the one of the `skip` event or of the first `fail` event that had one.
+  // The reason of `end`, else that of the `skip` event or of the first `fail` event with a reason.
   ReasonText reason() const;
-  // The first case that began although nobody asked for it: another one, or this one once more. "" = none did.
+  // The first case that began without a request: another case, or the requested one a second time. "": there
+  // none.
   const std::string& also_ran() const { return also_ran_; }
   int violations() const { return violations_; }
-  // The first line that broke the protocol, shortened.
+  // The first line that violated the protocol, shortened.
   const std::string& first_violation() const { return first_violation_; }
 
   const std::vector<Failure>& failures() const { return failures_; }
-  // Tries of the case that failed, after each of which its framework ran it again.
+  // Failed tries of the case. After each one, the test framework ran the case again.
   const std::vector<Failure>& failed_tries() const { return failed_tries_; }
   const std::vector<Measure>& measures() const { return measures_; }
   const std::vector<std::pair<std::string, std::string>>& properties() const { return properties_; }
   // At most 4096.
   const std::vector<Trial>& trials() const { return trials_; }
   const std::vector<std::string>& warnings() const { return warnings_; }
-  // How this rank announced that it would end; "" if it did not.
+  // The end of this rank as the rank announced it; "" if it announced none.
   const std::string& leaves() const { return leaves_; }
   const std::string& last_step() const { return last_step_; }
-  // The text of `output` events: what the framework captured, or long messages of its own. If it is long,
-  // only its end is kept.
+  // The text of `output` events: output that the framework captured, or long messages of the framework. Only
+  // the end of a long text is kept.
   const std::string& output() const { return output_; }
-  // When the check's set-up was over, its first step or else its start, and when it first failed. On
-  // CLOCK_MONOTONIC; 0 if unknown.
-  std::int64_t start_ns() const { return start_ns_; }  // when it says that it began
-  // How long the case took, as its framework measured it.
+  // Times on CLOCK_MONOTONIC; 0 if unknown. The setup of a check ends at its first step, or else at its
+  // start.
+  std::int64_t start_ns() const { return start_ns_; }  // from the `start` event
+  // The duration of the case as its framework measured it.
   std::optional<Milliseconds> took() const { return took_; }
   std::int64_t set_up_ns() const { return first_step_ns_ != 0 ? first_step_ns_ : start_ns_; }
   std::int64_t first_failure_ns() const { return first_failure_ns_; }
@@ -78,7 +81,7 @@ class ChildReport {
   std::string skip_reason_;
   std::string fail_reason_;
   bool began_ = false;
-  bool in_another_run_ = false;  // what it says now is about a case that was not asked for
+  bool in_another_run_ = false;  // the current lines are about a case that was not requested
   std::string also_ran_;
   int violations_ = 0;
   std::string first_violation_;

@@ -114,7 +114,7 @@ TEST(ChildReport, DeeplyNestedLineIsViolation) {
   }
 }
 
-// Of numbers that their type cannot hold nothing is made up.
+// A number that its type cannot hold is ignored, and no other value replaces it.
 TEST(ChildReport, IgnoresNumbersOutOfRange) {
   for (const char* number :
        {"1e300", "-1e300", "1e19", "18446744073709551615", "-9223372036854775808", "5000000000"}) {
@@ -170,7 +170,8 @@ TEST(ChildReport, LimitsNumberOfTrials) {
   EXPECT_EQ(report.trials().size(), 4096u);
 }
 
-// As much as a journal can hold, of which one record is the end of an attempt.
+// The report stays within the size that a journal can hold, where it is part of one record: the end of an
+// attempt.
 TEST(ChildReport, LimitsTotalTextSize) {
   ChildReport report("G.N");
   const std::string text(60'000, 'x');

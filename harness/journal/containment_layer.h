@@ -1,5 +1,5 @@
-// The layers of containment: one table of their names and of what each is made of, the best first. How a layer is tried
-// and what it does not guarantee is in harness/process/layers.cc, row by row.
+// The layers of containment: one table of their names and properties, the best layer first. For each row,
+// harness/process/layers.cc has the trial of the layer and the guarantees that it lacks.
 #pragma once
 
 #include <algorithm>
@@ -14,13 +14,14 @@ namespace proctor {
 
 enum class Layer { kCgroupPidns, kCgroup, kPidns, kSubreaper };
 
+// The properties of one layer: a row of kLayers.
 struct LayerFacts {
   Layer layer;
   std::string_view name;        // on the command line, in the journal and in reports
-  Layer reported_as;            // `containment` of report.json, whose readers know a closed set
+  Layer reported_as;            // in `containment` of report.json, which has a closed set of values
   bool cgroup;                  // each case has a leaf of cgroup v2
   bool pid_namespace;           // the guard is PID 1
-  Layer without_pid_namespace;  // what is left of it for a case with host_pids
+  Layer without_pid_namespace;  // the layer of a case with host_pids
 };
 
 inline constexpr auto kLayers = std::to_array<LayerFacts>({
@@ -64,7 +65,7 @@ inline constexpr auto kAllLayers = [] {
   return all;
 }();
 
-// Best first.
+// The names, with the best layer first.
 inline std::vector<std::string> layer_names() {
   std::vector<std::string> names;
   for (const LayerFacts& row : kLayers) names.emplace_back(row.name);

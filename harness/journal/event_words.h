@@ -1,5 +1,6 @@
-// The words of events that programs match: each is an enumerator, and has one spelling in journals and reports.
-// harness/journal/event_words.cc has the tables, without a row in which a new one does not compile.
+// The words of events that programs match. Each word is an enumerator, and has one spelling in journals and
+// reports. The tables are in harness/journal/event_words.cc. An enumerator without a row there does not
+// compile.
 #pragma once
 
 #include <array>
@@ -12,14 +13,14 @@
 
 namespace proctor {
 
-// What an error that did not stop the run is about.
+// The subject of a warning: an error that did not stop the run.
 enum class WarningCode {
   kBatchUnused,
   kBenchmarkList,
   kCallerFilter,
   kCaseWarning,
   kTimeLimitUnused,
-  kDeviceAccess,  // devices cannot be reached, or not any more, for a reason that the machine's files tell
+  kDeviceAccess,  // devices cannot be reached, or no longer, for a reason that files of the machine show
   kDeviceDrained,
   kDeviceErrors,
   kDeviceInUse,
@@ -27,7 +28,7 @@ enum class WarningCode {
   kDeviceLost,
   kDeviceMemoryMissing,
   kDeviceReset,
-  kDeviceShortage,  // the command line asked for devices, or for a number of them, that the machine lacks
+  kDeviceShortage,  // the command line requests devices, or a number of them, that the machine lacks
   kDeviceSuspect,
   kDeviceStateUnknown,
   kDeviceWaited,
@@ -40,8 +41,8 @@ enum class WarningCode {
   kGuardLost,
   kGuardSlow,
   kHistory,
-  kJournalChanged,  // the journal is not what its runner wrote
-  kJournalFull,     // no more cases started, as nobody reads a longer journal
+  kJournalChanged,  // the content of the journal is not what its runner wrote
+  kJournalFull,     // no more cases started: the journal reached the size that readers accept
   kJournalNotWritten,
   kJournalDigestNotSaved,
   kJournalDuplicatePlan,  // the journal holds another plan, which is ignored
@@ -56,40 +57,40 @@ enum class WarningCode {
   kLeaseWait,
   kLeaseWatchFailed,
   kUnkillableProcess,
-  kMaskMismatch,     // programs of a suite would see other devices than those that are leased for them
-  kMaskUnused,       // the caller's mask names devices, and no suite gets one
-  kNoDefaultDevice,  // a suite gets no device, as nothing determines the vendor
-  kNoTimeLimit,      // a case may run for as long as the CI job does
+  kMaskMismatch,     // programs of a suite would see other devices than their leased ones
+  kMaskUnused,       // the caller's mask selects devices, and no suite gets one
+  kNoDefaultDevice,  // a suite gets no device, because nothing determines the vendor
+  kNoTimeLimit,      // a case may run for as long as the CI job
   kNotListed,
   kOpenFiles,
-  kOutputNotWritten,  // `exec` could not pass on what its command printed
+  kOutputNotWritten,  // `exec` could not pass on the output of its command
   kOverrideReplaced,
   kOverrideUnused,
   kParentWatchFailed,
-  kPartIncomplete,  // of a joined run: a part was cut short, or executed less than it was to; the run is incomplete
-  kPartRefused,  // of a joined run: a part was refused by its arguments or its configuration; the code is red
+  kPartIncomplete,  // a part of a joined run was cut short or executed too few cases: the run is incomplete
+  kPartRefused,  // a part of a joined run was refused by its arguments or its configuration: the code is red
   kPartMismatch,
   kCpuPressureUnavailable,
   kProbe,
-  kProgramChanged,  // a suite's program was changed during the run: its results are of no one program
+  kProgramChanged,  // a suite's program changed during the run: its results belong to no single program
   kPytestFilter,
   kReadyFile,
-  kReportNotWritten,  // the journal or a report could not be written: no report, no green
+  kReportNotWritten,  // the journal or a report could not be written, so the run is not green
   kRunRecord,
   kScratch,
   kScratchNotRemoved,
-  kSharedProcessLeak,  // a shared process left processes behind: the case that started them is not known
+  kSharedProcessLeak,  // a shared process left processes behind, and the case that started them is unknown
   kSkipExpired,        // an entry of [[skip]] no longer holds: its cases run
   kSkipUnused,
   kStackChanged,           // the driver stack changed during the run
-  kStackChangedSincePass,  // the driver stack is not that of the last green run on this machine
+  kStackChangedSincePass,  // the driver stack differs from that of the last green run on this machine
   kSimulatedDriver,
   kStartupOverhead,
   kStdoutNotWritten,
   kSubject,
   kKilledRunCleanup,
   kTelemetryTable,
-  kTelemetryTimeout,  // a driver or a tool did not answer, or ended the child that asks
+  kTelemetryTimeout,  // a driver or a tool did not respond, or ended the child that queries it
   kTelemetryTool,
   kUnplannedCase,
   kUserConfig,
@@ -98,53 +99,53 @@ enum class WarningCode {
 inline constexpr std::size_t kWarningCodes = static_cast<std::size_t>(WarningCode::kWorkflowCommands) + 1;
 std::string_view to_string(WarningCode code);
 
-// What was found out about a device, after a case or before it began.
+// A finding about a device, after a case or before it began.
 enum class HealthFact {
-  kWaited,         // its memory came back, or its foreign holder went away, after `wait_ms`
+  kWaited,         // its memory was freed, or the foreign holder left, after `wait_ms`
   kMemoryMissing,  // `bytes` are still missing after `wait_ms`
-  kLost,           // the driver says that the device is lost
-  kInUse,          // processes that are not ours have `bytes` on it
-  kUnknown,        // nothing can tell its state; this never counts as healthy
+  kLost,           // the driver reports that the device is lost
+  kInUse,          // processes of other users or programs have `bytes` on it
+  kUnknown,        // nothing can determine its state; this never counts as healthy
   kProbePassed,    // the health probe copied, computed and compared
   kProbeFailed,
-  kReset,      // it was sick and has been reset, as the policy allows
+  kReset,      // it was unhealthy and has been reset, as the policy allows
   kKernelLog,  // the kernel logged an error of it
   kDrained,    // it gets no more cases
-  kBaseline,  // `bytes` were in use before the first case: not an incident, `proctor finish` compares with it
+  kBaseline,   // `bytes` were in use before the first case: `proctor finish` compares with it; no incident
 };
 inline constexpr std::size_t kHealthFacts = static_cast<std::size_t>(HealthFact::kBaseline) + 1;
 std::string_view to_string(HealthFact fact);
 
-// What is noteworthy of an attempt or a case beside its outcome.
+// A property of an attempt or a case, in addition to its outcome.
 enum class Mark {
   kLeaky,
   kGuardLost,
   kWarn,
   kSlow,
   kFlaky,
-  kDeviceSuspect,   // an attempt that says nothing about the code, and its case: the device is to blame
-  kOrderDependent,  // it failed twice after the same cases in a process, and passed alone
+  kDeviceSuspect,   // an attempt, and its case, that shows nothing about the code: the device is at fault
+  kOrderDependent,  // it failed twice after the same cases in one process, and passed alone
   kInvalidated,     // it passed in a process in which a device failed later, and ran again
-  kUnconfirmed,     // an attempt that counts for nothing: nobody can tell whether it is so
+  kUnconfirmed,     // an attempt that does not count: its result cannot be trusted
 };
 inline constexpr std::size_t kMarks = static_cast<std::size_t>(Mark::kUnconfirmed) + 1;
 std::string_view to_string(Mark mark);
 
-// How much the rule of a check weighs.
+// The weight of the rule of a check.
 enum class Severity {
-  kGate,  // a document demands it, or a test suite of others that passes on devices
-  kWarn,  // no correct driver has to do it, or it is our own opinion
+  kGate,  // a specification requires it, or another project's test suite that passes on devices
+  kWarn,  // no correct driver is required to do it, or the project alone proposes it
   kInfo,  // the result is only recorded
 };
 inline constexpr std::size_t kSeverities = static_cast<std::size_t>(Severity::kInfo) + 1;
 std::string_view to_string(Severity severity);
 
-// What a diagnosed error means for its device.
+// The consequence of a diagnosed error for its device.
 enum class Gravity { kFatal, kError, kSuspect, kNote };
 inline constexpr std::size_t kGravities = static_cast<std::size_t>(Gravity::kNote) + 1;
 std::string_view to_string(Gravity gravity);
 
-// One of these words, or one that another version wrote, which is kept as it is.
+// A word of such an enumeration, or the word of another version of Proctor, which is kept as text.
 template <typename Known>
 class Word {
  public:
@@ -177,15 +178,15 @@ bool has_mark(const Marks& marks, Mark mark);
 void add_mark(Marks& marks, const MarkWord& mark);
 std::vector<std::string> texts_of(const Marks& marks);
 
-// Whether the warning makes the machine red, whatever the cases say.
+// Returns true if the warning makes the machine red, regardless of the outcomes of the cases.
 bool is_machine_warning(const WarningWord& code);
 
-// The only line of the log (harness/process/capture.h) of a bad attempt that printed nothing. A good one has no log then: each file costs more than
-// the whole start of a small case.
+// The only line of the log (harness/process/capture.h) of a bad attempt that printed nothing. A good attempt
+// without output has no log: each file costs more than the whole start of a small case.
 inline constexpr std::string_view kNoOutputMark = "-------- no output --------";
 
-// For a table whose rows have `known` and `spelling`: each of `count` enumerators has the row in its place, and no two
-// rows have one spelling.
+// Returns true if a table is complete. Its rows have `known` and `spelling`. Each of the `count` enumerators has the
+// row with its index, and no two rows have the same spelling.
 template <typename Row, std::size_t N>
 constexpr bool is_whole(const std::array<Row, N>& rows, std::size_t count) {
   for (std::size_t i = 0; i < N; ++i) {

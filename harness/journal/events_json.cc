@@ -1,4 +1,4 @@
-// The journal's JSON. Each struct lists its fields once (`fields`); a Writer and a Reader walk the same list.
+// The journal's JSON. Each struct lists its fields once (`fields`), and both Writer and Reader use this list.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,11 +17,11 @@
 namespace proctor {
 namespace {
 
-using Json = nlohmann::ordered_json;  // what is written
-using Read = nlohmann::
-    json;  // the other one looks at each key of an object for the next one, and somebody may write many
+using Json = nlohmann::ordered_json;  // for writing
+// For reading: an ordered_json compares each key of an object with the new one, which is slow for many keys.
+using Read = nlohmann::json;
 
-// A T that is const when written and not when read.
+// T, which is const when it is written and not const when it is read.
 template <typename T, typename U>
 concept Is = std::same_as<std::remove_const_t<T>, U>;
 
@@ -241,13 +241,13 @@ void fields(auto& io, Is<StopRequested> auto& r) {
 
 void fields(auto& io, Is<RunEnded> auto& r) { io("finished", r.finished), io("at_ms", r.at_ms); }
 
-// JSON has no word for these numbers; a measure must not come back as another one.
+// JSON cannot express these numbers. The name keeps them apart from other values.
 std::string name_of_non_finite(double value) {
   if (std::isnan(value)) return "nan";
   return value > 0 ? "inf" : "-inf";
 }
 
-// Printable ASCII. A backslash begins the number of a byte: "\xFF".
+// Returns printable ASCII text. Each other byte becomes a backslash and its number: "\xFF".
 std::string escaped(const std::string& bytes) {
   std::string text;
   for (const char byte : bytes) {
@@ -277,7 +277,7 @@ class Writer {
 
   void operator()(const char* key, const auto& value) { object_[key] = json_of(value); }
 
-  // What a rerun passes on, also byte for byte where clean_text() changes it.
+  // Writes the exact bytes of a value that a rerun passes on, if clean_text() would change it.
   void exact(const char* key, const std::string& value) {
     if (clean_text(value) != value) object_[key] = escaped(value);
   }
@@ -306,7 +306,7 @@ class Writer {
     return clean_text(value.text());
   }
   static Json json_of(FailureOwner value) { return std::string(to_string(value)); }
-  // Most of a figure is empty most of the time, and there are many.
+  // Leaves out empty members: a record has many figures, and most of their members are empty.
   static Json json_of(const TelemetryFigure& figure) {
     Json object = Json::object();
     Writer writer(object);
@@ -339,7 +339,7 @@ class Writer {
   Json& object_;
 };
 
-// Whatever is missing or of another type leaves the field's default.
+// Reads an object. A member that is missing or has another type leaves the field's default.
 class Reader {
  public:
   explicit Reader(const Read& object) : object_(object) {}
@@ -397,7 +397,7 @@ class Reader {
     reader("reason", reason);
     if (const auto known = parse_outcome(outcome)) {
       value = {*known, reason_in_words(std::move(reason))};
-    } else {  // written by a newer proctor: never taken for something good
+    } else {  // from a newer version of Proctor: never taken as good
       value = {Outcome::kError, {Reason::kUnknownOutcome, outcome}};
     }
   }
@@ -439,8 +439,8 @@ class Reader {
   const Read& object_;
 };
 
-// A plan without one of these members would be read as a run that nothing narrowed, or that read no file. Others may be
-// missing in a journal of an older version.
+// Returns the first required member that a plan lacks, or "". A plan without such a member would look like a
+// run that nothing narrowed, or that read no file. A journal of an older version may lack other members.
 std::string lacking_in_plan(const Read& json) {
   for (const char* key : {"restrictions", "inputs"}) {
     if (!json.contains(key)) return key;
@@ -489,7 +489,7 @@ std::optional<Event> read_event(const std::string& type, const Read& json) {
   }
 }
 
-// What a reader puts there itself.
+// Removes the members that equal the default, which a reader restores.
 void drop_defaults(Json& object, const Json& defaults) {
   for (auto it = object.begin(); it != object.end();) {
     const auto usual = defaults.find(it.key());
@@ -502,8 +502,8 @@ void drop_defaults(Json& object, const Json& defaults) {
 template <typename T>
 void shorten(Json&, const T&) {}
 
-// A long stress has millions of passing repeats, and most members of most of them are empty. What readers of a record's
-// head search for stays (reports/resolve/run_results.cc).
+// A long stress run has millions of passing repeats, and most members of their records are empty. The members
+// that readers search for in the head of a record stay (reports/resolve/run_results.cc).
 void shorten(Json& json, const AttemptEnded& record) {
   static const Json kDefaults = [] {
     Json defaults = Json::object();

@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-// Every field of every record, none with its default.
+// Has a value that is not the default in every field of every record.
 RunPlanned full_plan() {
   RunPlanned plan;
   plan.run_id = "20260131T120000Z-ab12";
@@ -160,8 +160,8 @@ std::vector<Event> all_events() {
       RunEnded{"2026-01-31T12:00:09Z", 9000}};
 }
 
-// A field that is added to a struct but not to its list in events_json.cc does not get past here: the
-// structured binding stops compiling, and its number, mended, stops the test.
+// Detects a field that was added to a struct but not to its list in events_json.cc. The structured binding
+// stops compiling until its count is right, and then the comparison of the count with the list fails.
 #define PROCTOR_COUNT_FIELDS(T, count, ...)                   \
   [[maybe_unused]] std::size_t field_count(const T& record) { \
     [[maybe_unused]] const auto& [__VA_ARGS__] = record;      \
@@ -282,7 +282,7 @@ TEST(EventsJson, FigureOmitsEmptyMembers) {
   EXPECT_FALSE(end.telemetry.devices.at(0).figures.at(0).peak);
 }
 
-// Of a long stress: nothing is lost, and the journal is short.
+// A repeat of a long stress run loses no information, and its record is short.
 TEST(EventsJson, RepeatOmitsEmptyMembers) {
   AttemptEnded first = full_attempt();
   first.repeat = 2;

@@ -20,7 +20,7 @@ constexpr std::string_view kSumEnd = "\"}";
 constexpr std::size_t kSumDigits = 32;
 constexpr std::size_t kTail = kSumDigits + kSumEnd.size();
 
-// Adds up to `count` bytes of the file; false when it ends before.
+// Adds up to `count` bytes of the file. Returns false if the file ends earlier.
 bool add_bytes(int fd, std::uint64_t count, JournalChain& chain) {
   constexpr std::size_t kPiece = 64 * 1024;
   const auto buffer = std::make_unique_for_overwrite<char[]>(kPiece);
@@ -37,7 +37,7 @@ bool add_bytes(int fd, std::uint64_t count, JournalChain& chain) {
 }  // namespace
 
 std::string JournalChain::append(std::string_view record) {
-  std::string line(record.substr(0, record.size() - 1));  // without its brace
+  std::string line(record.substr(0, record.size() - 1));  // without its closing brace
   line += kSumKey;
   add(line);
   std::string end = digest_.hex().substr(0, kSumDigits);

@@ -1,4 +1,4 @@
-// The outcomes that a case can have (docs/reference/outcomes.md). The runner and every report share this closed set.
+// The outcomes of a case (docs/reference/outcomes.md). The runner and every report share this closed set.
 //
 // An attempt moves through these states. The label of an arrow is the only cause of that step:
 //
@@ -11,7 +11,7 @@
 //   running --no output for the stall limit--> stall
 //   running --exit without a readable result--> error
 //   running --the driver reports the device gone--> device_lost
-//   running --runner told to stop, or killed--> notrun(interrupted)
+//   running --stop requested, or runner killed--> notrun(interrupted)
 #pragma once
 
 #include <array>
@@ -26,6 +26,7 @@
 
 namespace proctor {
 
+// The outcome of an attempt or a case (see the top of this file).
 enum class Outcome {
   kPass,
   kFail,
@@ -45,12 +46,12 @@ inline constexpr std::array kAllOutcomes = {Outcome::kPass,       Outcome::kFail
                                             Outcome::kDeviceLost, Outcome::kSkip,  Outcome::kXfail,
                                             Outcome::kXpass,      Outcome::kNotrun};
 
-// "pass", "device_lost", ... : the spelling in every machine-readable output.
+// The spelling in every machine-readable output: "pass", "device_lost", ...
 std::string_view to_string(Outcome outcome);
 std::optional<Outcome> parse_outcome(std::string_view text);
 
-// Why a case ended as it did. harness/journal/reasons.cc has what each of them means; one without a row there does not
-// compile.
+// Why a case ended as it did. harness/journal/reasons.cc has the meaning of each reason. A reason without a
+// row there does not compile.
 enum class Reason {
   // of fail
   kLeaky,
@@ -59,7 +60,7 @@ enum class Reason {
   kDriverCrash,  // its value: the signal
   kRankEnded,    // how the rank ended
   kExit,         // also of skip; the exit code
-  kFailsAlone,   // it passed beside others in a process, and failed alone
+  kFailsAlone,   // it passed in a process with other cases, and failed alone
   // of error
   kNoResult,
   kResultMismatch,
@@ -76,8 +77,8 @@ enum class Reason {
   kLeaseTimeout,
   kReportedByTest,
   kSkipWithoutReason,
-  kSelftest,        // what of the self-test failed
-  kUnknownOutcome,  // how a newer version spells it
+  kSelftest,        // the part of the self-test that failed
+  kUnknownOutcome,  // the spelling of a newer version
   // of timeout, stall
   kStarved,
   kStartup,
@@ -117,7 +118,7 @@ enum class Reason {
 };
 inline constexpr std::size_t kReasonCount = static_cast<std::size_t>(Reason::kExpectedFailures) + 1;
 
-// A reason with its value, or the words of somebody else: of a check, a framework, a journal.
+// A reason with its value, or a text from outside: from a check, a framework or a journal.
 class ReasonText {
  public:
   ReasonText() = default;           // none
@@ -127,17 +128,17 @@ class ReasonText {
   ReasonText(Reason reason, int value) : ReasonText(reason, std::to_string(value)) {}
 
   bool empty() const { return text_.empty(); }
-  // "signal:11": as every machine-readable output has it.
+  // The form in every machine-readable output: "signal:11".
   const std::string& text() const { return text_; }
-  // The value, if it is this reason: "11".
+  // The value, if the reason is `reason`: "11".
   std::optional<std::string_view> value_of(Reason reason) const;
 
   friend bool operator==(const ReasonText&, const ReasonText&) = default;
   friend auto operator<=>(const ReasonText&, const ReasonText&) = default;
-  // With any value.
+  // Compares the reason alone; its value does not matter.
   friend bool operator==(const ReasonText& text, Reason reason) { return text.value_of(reason).has_value(); }
 
-  // The only way in for words that are in no table.
+  // The only way to make a reason of words that are in no table.
   friend ReasonText reason_in_words(std::string words);
 
  private:
@@ -156,24 +157,25 @@ std::string to_string(const Verdict& verdict);        // "crash(signal:11)": for
 std::string readable(const Verdict& verdict);         // "crash · SIGSEGV": for people
 std::string readable_reason(const Verdict& verdict);  // "SIGSEGV"; "" without a reason
 
-// The owner of a failure: the first of the four answers that every failure gives. failure_owner() answers it for
-// an attempt without a diagnosis (harness/classify/), because it knows only the outcome.
+// The owner of the problem: the first of the four questions about a red run. failure_owner() is for an
+// attempt without a diagnosis (harness/classify/), because it uses only the outcome.
 enum class FailureOwner { kNobody, kCode, kMachine, kSetup };
 FailureOwner failure_owner(const Verdict& verdict);
 
-// Whether the case was not run because its devices were found unhealthy, or went away.
+// Returns true if the case was not run because its devices were unhealthy or lost.
 bool is_device_lost(const Verdict& verdict);
 std::string_view to_string(FailureOwner owner);
 std::optional<FailureOwner> parse_failure_owner(std::string_view text);
 
-// Whether the outcome is a failure of the machine and not of the code. The exit code is then 75: retry elsewhere. False for
-// errors that another machine would have as well: a command that is not there, a result that contradicts itself.
+// Returns true if the outcome makes the machine red and not the code. The exit code is then 75: retry elsewhere.
+// False for errors that another machine would have too: a command that does not exist, a result that
+// contradicts itself.
 bool is_machine_outcome(const Verdict& verdict);
 
-// What a reason means with some of its outcomes: a row of the table in harness/journal/reasons.cc.
+// The meaning of a reason for some of its outcomes: a row of the table in harness/journal/reasons.cc.
 struct ReasonMeaning {
   Reason reason;
-  std::string_view spelling;  // "leaky"; "signal:*" takes a value; "spawn:ENOENT" is for that value
+  std::string_view spelling;  // "leaky"; "signal:*" for any value; "spawn:ENOENT" only for that value
   std::array<Outcome, 2> outcomes;
   FailureOwner problem;
   bool machine;  // the machine failed: another one might do better; the gate and the exit code follow from it
@@ -184,26 +186,28 @@ struct ReasonMeaning {
 
 std::span<const ReasonMeaning> reason_meanings();
 
-// Null where the outcome alone decides.
+// Null if the meaning follows from the outcome alone.
 const ReasonMeaning* meaning_of_reason(const Verdict& verdict);
 
-// What happened, for people: "exited with code 3".
+// Returns the text for people: "exited with code 3".
 std::string describe_reason(const ReasonMeaning& meaning, const ReasonText& reason);
 
-// What the value ENOEXEC of a program that could not be started says of it.
+// The meaning of the value ENOEXEC for a program that could not be started.
 inline constexpr std::string_view kNoProgram = "neither ELF for this machine nor a script with `#!`";
 
-// "signal 11 (SIGSEGV)", of its number in any text.
+// Returns "signal 11 (SIGSEGV)" for the number of a signal as text.
 std::string signal_words(std::string_view number);
 
-// Of an attempt. True for every outcome except pass, skip, xfail and xpass: only foreign frameworks report an
-// xpass, and to them it is none of their failures.
+// For an attempt: true for every outcome except pass, skip, xfail and xpass. Only foreign frameworks report
+// an xpass, and they do not count it as a failure.
 bool is_bad(Outcome outcome);
 
-// Of a case of this kind. An unexpected pass is bad in our own suites, where a list expects each failure.
+// For a case of this kind: an unexpected pass is bad in Proctor's own suites, where a list expects each
+// failure.
 bool is_bad(Outcome outcome, std::string_view kind);
 
-// Why a run was stopped before its end: one spelling each in journals and reports, and what it means for the rest.
+// Why a run stopped before its end. Each cause has one spelling in journals and reports, and one reason for
+// the cases that were not run.
 enum class StopCause { kSignal, kParentDied, kDeadline, kFailFast, kMachineFailures, kJournal };
 inline constexpr std::size_t kStopCauses = static_cast<std::size_t>(StopCause::kJournal) + 1;
 std::string_view to_string(StopCause cause);

@@ -1,7 +1,6 @@
-// The verdict of a run with its words, and what an outcome means: one table, which the exit codes, the console, the history
-// and the care of devices read in place of a `switch` of their own. The table of the report formats is
-// reports/formats/formats.h. A new outcome is a new row in both; docs/reference/outcomes.md shows them, and a test compares
-// it with them.
+// The meaning of each outcome for the exit codes, the console, the history and the care of devices, in one
+// table. The report formats have their own table in reports/formats/formats.h. A new outcome is a new row in
+// both. docs/reference/outcomes.md shows them, and a test compares this page with them.
 //
 // No column shows `notrun` or `xpass` as passed.
 #pragma once
@@ -18,7 +17,7 @@
 namespace proctor {
 
 // ---- Exit codes ----
-// Those of `proctor run` (docs/reference/outcomes.md). They are public: a number never gets another
+// Exit codes of `proctor run` (docs/reference/outcomes.md). They are public: a number never gets another
 // meaning.
 
 inline constexpr int kExitGreen = 0;
@@ -27,7 +26,7 @@ inline constexpr int kExitUsage = 2;       // usage or plan refused; nothing was
 inline constexpr int kExitIncomplete = 3;  // something planned was not run
 inline constexpr int kExitMachine = 75;    // the machine failed: retry elsewhere
 
-// `exec` passes the command's own code through, except for these.
+// `exec` returns the exit code of its command, except for these.
 inline constexpr int kExecTimeout = 124;
 inline constexpr int kExecInternal = 125;
 inline constexpr int kExecNotExecutable = 126;
@@ -58,19 +57,22 @@ enum class MeaningOf {
   kForeign,    // of a case of other suites
 };
 
-// As which of these a comparison of two runs takes it; its classes are pairs of them (regression: passing, failing).
+// The class of an outcome in a comparison of two runs. A pair of them is a class of the comparison (passing,
+// failing: regression).
 enum class ResultClass { kPassing, kFailing, kExpected, kNotrun };
 // Whose code `exec` ends with: its command's own, that of a limit, the machine's, or that of a failure of ours.
 enum class ExecCode { kCommand, kLimit, kMachine, kHarness };
+// The colour of an outcome on the console.
 enum class Shade { kGreen, kDim, kYellow, kRed };
-// Whether the devices of the case are looked at before others get them.
+// The condition under which the devices of the case are examined before other cases get them.
 enum class DeviceSuspicion {
   kNone,
   kYes,
-  kUnlessExpected,    // not where a list expects it
-  kUnlessNotStarted,  // not where nothing was started
+  kUnlessExpected,    // not if a list expects the outcome
+  kUnlessNotStarted,  // not if no process was started
 };
 
+// A row of the table: the meaning of one outcome, for the cases that `of` selects.
 struct OutcomeMeaning {
   Outcome outcome;
   MeaningOf of;
@@ -79,15 +81,16 @@ struct OutcomeMeaning {
   ExecCode exec;
   Shade shade;
   DeviceSuspicion suspicion;
-  bool midway;             // it ended in the middle of something: its last step is worth a word
-  std::string_view words;  // what happened, for people, where nothing more is known
+  bool midway;             // it ended in the middle of some work, so its last step is worth showing
+  std::string_view words;  // what happened, for people, if no details are known
 };
 
-// Whether a row of that kind is for the verdict. `kind`: of the suite of the case, as in the configuration. Only an
-// unexpected pass depends on it.
+// Returns true if a row of that kind applies to the verdict. `kind`: of the suite of the case, as in the
+// configuration. Only an unexpected pass depends on it.
 bool is_row_for(MeaningOf of, const Verdict& verdict, std::string_view kind);
 
-// Whether the rows are for every verdict: of each outcome one row for all, or two that together are for all.
+// Returns true if the rows cover every verdict: each outcome has one row for all cases, or two that cover all of them
+// together.
 template <typename Rows>
 constexpr bool cover_every_verdict(const Rows& rows) {
   return std::ranges::all_of(kAllOutcomes, [&](Outcome outcome) {
@@ -113,7 +116,7 @@ std::string_view name_in(const std::string_view (&names)[N], Enum value) {
   return names[static_cast<std::size_t>(value)];
 }
 
-// In the order of the outcomes.
+// The rows in the order of the outcomes.
 std::span<const OutcomeMeaning> outcome_meanings();
 
 const OutcomeMeaning& meaning_of(const Verdict& verdict, std::string_view kind = {});

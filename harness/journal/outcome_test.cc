@@ -125,14 +125,14 @@ TEST(OutcomeMeaning, ReasonAndKindSelectMeaning) {
 
 using ::testing::HasSubstr;
 
-// A verdict of the row: with any value where it takes one.
+// Returns a verdict of the row, with any value if the row takes one.
 Verdict verdict_in(const ReasonMeaning& row, Outcome outcome) {
   std::string text(row.spelling);
   if (text.ends_with('*')) text.back() = '7';
   return {outcome, reason_in_words(text)};
 }
 
-// A row is found again by what it is spelled like, with each of its outcomes and with no other.
+// meaning_of_reason() finds a row by its spelling, with each of its outcomes and with no other.
 TEST(Reasons, FindsEveryReasonBySpelling) {
   for (const ReasonMeaning& row : reason_meanings()) {
     for (const Outcome outcome : kAllOutcomes) {
@@ -171,7 +171,8 @@ TEST(Reasons, UnknownReasonKeepsMeaningOfOutcome) {
   EXPECT_EQ(to_string(verdict), "notrun(of_a_later_version:3)");
   EXPECT_EQ(meaning_of_reason(verdict), nullptr);
   EXPECT_EQ(failure_owner(verdict), failure_owner({Outcome::kNotrun, ""}));
-  EXPECT_EQ(meaning_of_reason({Outcome::kCrash, Reason::kRunLimit}), nullptr);  // of another outcome
+  // budget is a reason of another outcome
+  EXPECT_EQ(meaning_of_reason({Outcome::kCrash, Reason::kRunLimit}), nullptr);
 }
 
 TEST(Reasons, DescriptionIncludesValue) {

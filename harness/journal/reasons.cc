@@ -1,4 +1,5 @@
-// What each reason means: one table, which summaries, the exit codes, the gate and docs/reference/outcomes.md read.
+// The meaning of each reason: one table for summaries, the exit codes, the gate and
+// docs/reference/outcomes.md.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ constexpr int kByOutcome = 0;
 constexpr auto kLimits = std::array{kTimeout, kStall};
 constexpr std::array<Outcome, 2> only(Outcome outcome) { return {outcome, outcome}; }
 
-// A row for one value of a reason stands before that for any.
+// A row for one value of a reason precedes the row for any value.
 // clang-format off
 constexpr std::array kReasons = {
     ReasonMeaning{R::kLeaky, "leaky", only(kFail), kCode, kAnywhere, kByOutcome,
@@ -154,7 +155,8 @@ constexpr bool every_reason_has_a_row() {
   return true;
 }
 
-// Reasons have different names, and rows of one reason different values or outcomes.
+// Returns true if two rows can be in one table: they have different names, or the same name and different values or
+// outcomes.
 constexpr bool go_together(const ReasonMeaning& a, const ReasonMeaning& b) {
   const bool same_name = name_in(a.spelling) == name_in(b.spelling);
   const bool same_outcome = is_of(a, b.outcomes[0]) || is_of(a, b.outcomes[1]);

@@ -1,6 +1,7 @@
-// The rules by which the cases of a whole run are judged. A request has those that were asked for (RunRequest), and the journal
-// those that hold (RunPlanned). To add one: a member, and its line in for_each_rule(); the journal, the comparison of the
-// parts of a run and their joining are made of it. Then its row in the table of options (harness/request/option.h).
+// The rules by which the cases of a whole run are judged. RunRequest has the requested rules, and RunPlanned
+// those in force. To add a rule, add a member and its line in for_each_rule(). The journal, the comparison of
+// the parts of a run and their joining use that list. Then add its row to the table of options
+// (harness/request/option.h).
 #pragma once
 
 #include <optional>
@@ -12,18 +13,21 @@ namespace proctor {
 
 template <template <typename> typename As>
 struct RunRulesAs {
-  As<int> min_executed{};          // fewer executed cases leave the run incomplete
-  As<std::string> fail_on_skip{};  // glob over the reasons of skips that leave it incomplete; "": none
-  As<bool> strict{};               // a warning counts as a failure
-  As<bool> each_device{};          // every case runs on every device
-  As<bool> allow_no_device{};      // that there is no device leaves the run complete
+  As<int> min_executed{};  // a run with fewer executed cases is incomplete
+  // glob over the reasons of skips: a match leaves the run incomplete; "": none
+  As<std::string> fail_on_skip{};
+  As<bool> strict{};           // a warning counts as a failure
+  As<bool> each_device{};      // every case runs on every device
+  As<bool> allow_no_device{};  // a run without any device can be complete
 };
 using RunRules = RunRulesAs<std::type_identity_t>;
 using AskedRules = RunRulesAs<std::optional>;
 
+// The name of a rule, and the option that sets it.
 struct RunRule {
-  const char* member;         // of the journal
-  std::string_view option{};  // all parts of a run must have the same value of it; "": each may have its own
+  const char* member;  // the member of the journal's JSON
+  // option for which all parts of a run must have the same value; "": values may differ
+  std::string_view option{};
 };
 
 // Calls `use(rule, value...)` with the values of each rule. The structs are RunRules or AskedRules.
@@ -36,7 +40,7 @@ void for_each_rule(const Use& use, Rules&... rules) {
   use(RunRule{.member = "allow_no_device"}, rules.allow_no_device...);
 }
 
-// A rule that was not asked for has no effect.
+// A rule that was not requested has its default, which has no effect.
 inline RunRules rules_in_force(const AskedRules& asked) {
   RunRules rules;
   for_each_rule([](const RunRule&, auto& rule, const auto& value) { rule = value.value_or(rule); }, rules,

@@ -1,5 +1,5 @@
-// Cases that share something, such as a licence, a port or a large buffer of the host: of a group, only so many run at once
-// in a run.
+// Concurrency groups of a run. Cases that share a resource, such as a licence, a port or a large buffer of
+// the host, name a group. At most `max` processes with cases of the group run at once.
 //
 //   [group.licence]
 //   max = 2
@@ -7,7 +7,7 @@
 //   [suite.solver]
 //   group = "licence"       # also in [defaults], [[override]] and [profile.NAME]; "off": none
 //
-// This is not Case::group, which are the cases that share a process. Such a process counts as one.
+// Case::group is a different concept: the cases that share a process. Such a process counts as one.
 #pragma once
 
 #include <map>
@@ -21,21 +21,22 @@
 
 namespace proctor {
 
-// The value of `group` that means none, which no group can have as its name.
+// The value of `group` that means no group. A group cannot have this name.
 inline constexpr std::string_view kNoConcurrencyGroup = "off";
 
-// The groups of the configuration files, and the tables that name them.
+// Collects the groups of the configuration files, and the tables that name them.
 class ConcurrencyGroups {
  public:
-  // The table [group.NAME] at `origin`. A later file replaces a group of the same name.
+  // Reads the table [group.NAME] at `origin`. A later file replaces a group of the same name.
   void read_group(TableReader& reader, const std::string& name, const std::string& origin);
-  // The key `group` of a table. "" where it is "off".
+  // Reads the key `group` of a table. The value "off" is read as "".
   void read_key(TableReader& reader, const std::string& file, std::optional<std::string>& group);
 
-  // A name without a group, or a group without members. It is known when all files are read.
+  // Returns an error for a name without a group, or a group without members. The result is valid after all
+  // files are read.
   std::optional<Error> problem() const;
 
-  // name -> how many may run at once
+  // Returns the map: name -> number of processes that may run at once.
   std::map<std::string, int> limits() const;
 
  private:

@@ -1,4 +1,4 @@
-// What is refused, and in which words.
+// Tests of invalid configurations: each is refused with the expected message and hint.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -160,7 +160,8 @@ TEST_F(ConfigTest, RejectsVariablesOfLeaseAndProtocol) {
   }
 }
 
-// Whatever would show a case another device than its own, with its place, and with what to write instead.
+// Refuses every variable that would make another device visible to a case. The error has the place and the
+// replacement.
 TEST_F(ConfigTest, RejectsVariablesThatChangeVisibleDevices) {
   for (const VisibilityVariable& variable : visibility_variables()) {
     for (const std::string& name : all_names_of(variable)) {
@@ -216,7 +217,7 @@ TEST_F(ConfigTest, SyntaxErrorNamesTheLine) {
   EXPECT_THAT(config.error().what, HasSubstr("proctor.toml:2: "));
 }
 
-// A slip of one letter in any key, wherever it stands, is answered with the key.
+// The tests change one letter of every key in every table. The error suggests the correct key.
 TEST_F(ConfigTest, SuggestsNearestKeyForEveryTypo) {
   const std::map<std::string, std::string> headers = {{"", ""},
                                                       {"defaults", "[defaults]\n"},

@@ -1,4 +1,4 @@
-// The fixture of the configuration tests: a project and a user file in a scratch directory.
+// The fixture of the configuration tests. It has a project file and a user file in a scratch directory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,6 +18,7 @@ inline const std::vector<BuiltinSuite> kBuiltins = {{.name = "visibility",
                                                      .labels = {},
                                                      .env = {}}};
 
+// Loads configurations from texts.
 class ConfigTest : public testing::Test {
  protected:
   Result<Config> load(const std::string& project = "", const std::string& user = "",

@@ -19,14 +19,15 @@ using nlohmann::json;
 constexpr std::string_view kExample = "#: ";
 constexpr std::string_view kAsInDefaults = "Limits, as in ";
 
-// The table of a line such as "[suite.attention]".
+// The description of one table, such as "[suite.attention]", and of its keys.
 struct DescribedTable {
   std::string text;
   std::map<std::string, std::string> keys;
 };
 using Descriptions = std::map<std::string, DescribedTable>;
 
-// A comment of defaults.toml describes the lines below it, up to an empty line or the next comment.
+// Reads the comments of defaults.toml. A comment describes the lines below it, up to an empty line or the
+// next comment.
 Descriptions descriptions() {
   Descriptions found;
   std::string comment;
@@ -53,7 +54,7 @@ Descriptions descriptions() {
   return found;
 }
 
-// The page as a file that sets every key of every table.
+// Parses all examples of defaults.toml as one file, which sets every key of every table.
 toml::table all_examples() {
   std::string text;
   for (std::string_view line : lines_of(embedded_defaults())) {
@@ -115,7 +116,7 @@ class SchemaWriter {
     return object;
   }
 
-  // Tables of any name.
+  // Returns the schema of an object whose members are tables with arbitrary names.
   json named(const std::string& title, const std::string& pattern) const {
     json tables = {{"type", "object"}, {"additionalProperties", table(title)}};
     if (!pattern.empty()) tables["propertyNames"] = {{"pattern", pattern}};

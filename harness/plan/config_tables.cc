@@ -23,7 +23,7 @@
 namespace proctor {
 namespace {
 
-// The keys of [run] and [profile.NAME.run], as the table of options has them (harness/request/option.h).
+// The keys of [run] and [profile.NAME.run] come from the table of options (harness/request/option.h).
 
 // Reads one key of a table into a request.
 class KeyReader {
@@ -106,7 +106,7 @@ class KeyReader {
   RunRequest& run_;
 };
 
-// Sorted.
+// Returns the keys of [run], sorted.
 std::vector<std::string> run_keys() {
   std::vector<std::string> keys;
   for (const Option& option : options()) {
@@ -116,15 +116,15 @@ std::vector<std::string> run_keys() {
   return keys;
 }
 
-// Paths are relative to `directory`. `of_user`: the file is the user's own, which cannot leave cases out. An error names file,
-// line, value and what is allowed.
+// Reads the keys of [run]. Paths are relative to `directory`. `of_user` is true for the user file, which
+// cannot exclude cases. An error has file, line, value and the allowed values.
 void read_run_keys(TableReader& reader, const std::string& directory, bool of_user, RunRequest& run) {
   for (const Option& option : options()) {
     if (!option.key.empty()) KeyReader(reader, directory, option, run).read(of_user);
   }
 }
 
-// As config_keys() calls them, and as the file does.
+// The names of tables in config_keys(), and in the file.
 constexpr std::pair<std::string_view, std::string_view> kTables[] = {
     {"run", "[run]"}, {"defaults", "[defaults]"}, {"suite", "[suite.NAME]"}, {"", "the top level"}};
 
@@ -157,7 +157,7 @@ class FileReader {
       : root_(root), file_(file), config_(config), profiles_(profiles) {}
 
   std::optional<Error> read() {
-    // First of all: a file for a newer Proctor may have keys that this one cannot know.
+    // The version comes first: a file for a newer Proctor can have keys that this version does not have.
     check_min_version();
     if (error_) return error_;
     TableReader top = reader_of(root_, "the top level", config_keys(""));
@@ -184,7 +184,7 @@ class FileReader {
     return {file_.name, table, title, keys, file_.asked};
   }
 
-  // A key that another table has.
+  // Reports a key that belongs to another table.
   void check_level(const toml::table& table, const std::string& title, const Keys& keys) {
     for (const auto& [key, value] : table) {
       if (std::ranges::find(keys, key.str()) != keys.end()) continue;
@@ -239,7 +239,7 @@ class FileReader {
     config_.defaults.push_back(std::move(layer));
   }
 
-  // A layer of this file: what it gives replaces what weaker files gave.
+  // Reads a layer of this file. Its values replace those of weaker files.
   void read_run(const toml::table& table, std::string title, RunRequest& run) {
     TableReader reader = reader_of(table, std::move(title), config_keys("run"));
     RunRequest layer;
@@ -249,7 +249,7 @@ class FileReader {
   }
 
   void read_suites(const toml::table& suites) {
-    // In order of appearance: a toml::table iterates by name.
+    // The suites are read in order of appearance. A toml::table iterates by name.
     std::vector<std::pair<const toml::key*, const toml::node*>> entries;
     for (const auto& [key, node] : suites) entries.emplace_back(&key, &node);
     std::sort(entries.begin(), entries.end(),
@@ -280,7 +280,7 @@ class FileReader {
     if (!found) {
       SuiteConfig suite;
       suite.suite.name = name;
-      suite.suite.devices = -1;  // by backend, once all layers are read
+      suite.suite.devices = -1;  // resolved from the backend after all layers are read
       suite.suite.devices_by = DevicesBy::kAuto;
       suite.suite.origin = position(file_.name, table);
       read_into(reader, table, suite);

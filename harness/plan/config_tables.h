@@ -1,4 +1,4 @@
-// The tables of one configuration file, read into the layers of Config. Internal to harness/plan.
+// Reads the tables of one configuration file into the layers of Config. Internal to harness/plan.
 #pragma once
 
 #include <map>
@@ -14,14 +14,16 @@
 
 namespace proctor {
 
+// The file whose tables are read.
 struct FileContext {
-  std::string name;              // for messages
-  std::string directory;         // where its suites are started
-  AskedTables* asked = nullptr;  // for config_schema()
-  bool run_alone = false;        // only [run] is read, and [profile.NAME.run]
-  bool of_user = false;          // the user's own file: it leaves no case out
+  std::string name;              // file name in messages
+  std::string directory;         // start directory of its suites
+  AskedTables* asked = nullptr;  // output for config_schema(), or null
+  bool run_alone = false;        // reads only [run] and [profile.NAME.run]
+  bool of_user = false;          // true: the user file, which cannot exclude cases
 };
 
+// One table [profile.NAME].
 struct Profile {
   Limits limits{};
   std::map<std::string, std::string> env{};
@@ -33,8 +35,8 @@ std::optional<Error> add_tables(const toml::table& root, const FileContext& file
 
 bool is_suite_name(std::string_view name);
 
-// The keys that a table understands, sorted. The table is "", "run", "defaults", "suite", "override",
-// "skip", "group" or "profile".
+// Returns the keys of a table, sorted. `table` is "", "run", "defaults", "suite", "override", "skip", "group"
+// or "profile".
 std::vector<std::string> config_keys(std::string_view table);
 
 }  // namespace proctor

@@ -133,9 +133,10 @@ TEST_F(ConfigTest, OverridesSettingsOfBuiltInSuite) {
   EXPECT_EQ(resolve_policy(*config, found, &proctor_kind(), "").timeout, 5min);
 }
 
-// Every combination of the places that may set a limit, against the documented order.
+// The test sets every combination of the layers that can set a limit, and compares the result with the
+// documented order.
 TEST_F(ConfigTest, AppliesDocumentedPrecedenceOfLayers) {
-  constexpr int kLayers = 8;  // weakest first
+  constexpr int kLayers = 8;  // the weakest layer first
   for (unsigned set = 0; set < (1u << kLayers); ++set) {
     const auto has = [&](int layer) { return (set >> layer & 1) != 0; };
     const auto key = [&](int layer) {
@@ -327,7 +328,7 @@ TEST(UserConfigFile, FollowsTheBaseDirectorySpecification) {
   EXPECT_EQ(user_config_file(nullptr, nullptr), "");
 }
 
-// The reference pages against what the program does.
+// The tests below compare the reference pages with the behaviour of the program.
 
 // ---------------------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ std::string quoted(const std::vector<std::string>& argv) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
-// The last three lines that say something, for a message of one line.
+// Returns the last three non-blank lines, for a message of one line.
 std::string last_lines(const std::string& text) {
   std::vector<std::string> lines;
   std::size_t end = text.size();
@@ -37,7 +37,7 @@ bool gets_devices(const Suite& suite, const Kind& kind) {
          (suite.devices > 0 || !suite.devices_marker.empty());
 }
 
-// How a person sees what we saw.
+// Returns a hint: the command that reproduces the listing by hand.
 std::string by_hand(const Suite& suite, const std::vector<std::string>& argv, const Listers& listers,
                     const std::string& no_device) {
   if (!no_device.empty()) {
@@ -50,13 +50,13 @@ std::string by_hand(const Suite& suite, const std::vector<std::string>& argv, co
                      quoted(argv));
 }
 
-// What could not be listed, as its program was asked for it.
+// Builds the error about a suite whose program could not list its cases.
 struct Refusal {
   const Suite& suite;
   const Listers& listers;
   std::string no_device = {};  // ListOutput::no_device
 
-  // Not the machine's, although that may be at fault: nothing has been started that could tell.
+  // Returns a kUnlisted error, not a failure of the machine. At this point the cause is unknown.
   Error because(const std::vector<std::string>& argv, const std::string& what,
                 const std::string& words = {}) const {
     std::string text = fmt::format("list the cases of suite `{}` ({}): `{}` {}", suite.name, suite.origin,
@@ -99,7 +99,8 @@ std::optional<Error> check_list(const Suite& suite, const std::vector<std::strin
   return refused.because(argv, what, last_words(suite, out));
 }
 
-// A name stands in lines that people and programs read: one with a line break would be a line of its own there.
+// Reports a name with a line break. Names are printed in line-based output, where a line break would start a
+// forged line.
 std::string name_problem(const std::vector<Case>& cases) {
   for (const Case& test : cases) {
     if (test.id.find_first_of("\r\n") == test.id.npos && test.name.find_first_of("\r\n") == test.name.npos)
@@ -124,15 +125,15 @@ std::optional<Error> check_unique(const Suite& suite, const std::vector<Case>& c
   return {};
 }
 
-// It ran, and gave up or crashed where there is no device; what could not be started, hung or flooded says nothing of
-// devices.
+// Returns whether the program ran and then failed or crashed, and no device was available. Programs that
+// could not be started, timed out or exceeded the output limit do not count.
 bool ended_for_want_of_a_device(const ListOutput& out) {
   const bool gave_up = out.exit_signal || out.exit_code.value_or(0) != 0;
   return !out.no_device.empty() && gave_up && out.spawn_error.empty() && !out.timed_out &&
          !out.stdout_truncated && out.events_too_long == 0;
 }
 
-// The program cannot even be asked without a device, and there is none: one case, which is skipped for that reason.
+// Returns one case for a suite that cannot be listed without a device. It is skipped for that reason.
 std::vector<Case> wait_for_a_device(const Suite& suite, const Error& error, std::vector<Warning>& warnings) {
   warnings.push_back({WarningCode::kNotListed, error.message() + ". " + error.hint});
   Case test = unlisted_case(suite, 0, error);
@@ -146,7 +147,7 @@ Result<std::vector<Case>> list_cases(Suite& suite, const Listers& listers,
                                      std::vector<Warning>& warnings) {
   const std::vector<std::string> argv = suite.kind->list_command(suite);
   Refusal refused{suite, listers};
-  std::optional<Error> not_asked;  // complete, unlike what a kind says of the words of a list
+  std::optional<Error> not_asked;  // complete error; it is not wrapped like the error of a list
   const Ask ask = [&](const std::vector<std::string>& command) -> Result<ListOutput> {
     Result<ListOutput> out = run_listing_command(suite, *suite.kind, command, listers);
     if (!out) {

@@ -171,7 +171,7 @@ TEST_F(DiscoveryTest, ExtraEnvironmentAndDirectoryReachTheProgram) {
   EXPECT_EQ(refusal(made), "accepted");
 }
 
-// The real thing: each listed test, run through its own filter, is the one test that runs.
+// End-to-end check: each listed test is run with its own filter, and only that test runs.
 TEST_F(DiscoveryTest, EachGtestCaseRunsOneTest) {
   Suite made = suite(&gtest_kind(), {testing_support::sample_gtest()});
   const Result<std::vector<Case>> cases = cases_of(made, 0, run_listing);
@@ -229,7 +229,7 @@ TEST_F(DiscoveryTest, CommandIsOneCaseWithoutListing) {
   EXPECT_EQ(test.argv, made.command);
 }
 
-// What main() prints looks like a list, or makes the list unreadable; the file has the tests and nothing else.
+// The stdout of main() looks like a list, or makes a list unreadable. The list file contains only the tests.
 TEST_F(DiscoveryTest, ReadsGtestListFromFile) {
   Suite made = suite(&gtest_kind(), {scratch_.write_script("banner", R"(
 printf '  Banner of\n    a driver.\nNo.\n  such group\nReal.\n  Test\n'
@@ -276,7 +276,7 @@ TEST_F(DiscoveryTest, ListsGtestOfDeviceSuiteWithDevices) {
             "To see all of its output: proctor exec --backend xpu --gpus 2 --sim xpu:2x2 -- ./it "
             "--gtest_list_tests");
 
-  answer.no_device = "xpu";  // then it is one case that waits for a device
+  answer.no_device = "xpu";  // now it is one case that waits for a device
   cases = discover(made, 0, listers, {}, warnings_);
   ASSERT_TRUE(cases) << cases.error().what;
   ASSERT_EQ(cases->size(), 1u);
@@ -318,7 +318,7 @@ TEST(PlanDigest, DependsOnIdsAndCallerFilters) {
     return plan;
   };
   const auto digest = [&](const std::vector<std::string>& ids) { return plan_digest(plan_of(ids)); };
-  // printf 'a/x\nb/y\n' | sha256sum
+  // The expected value is the output of: printf 'a/x\nb/y\n' | sha256sum
   EXPECT_EQ(digest({"b/y", "a/x"}), "125d506340e2a8d397a82fb87a00f3474a0cd4c422cea40472ea0c24defad1c2");
   EXPECT_EQ(digest({"a/x", "b/y"}), digest({"b/y", "a/x"}));
   EXPECT_NE(digest({"a/x"}), digest({"a/x", "b/y"}));
@@ -384,7 +384,7 @@ TEST_F(PytestDiscoveryTest, DevicesComeFromTheMarker) {
   }
 }
 
-// A filter in the project's own files is as silent as one of the caller.
+// A filter in the project's own files needs a warning, like a filter of the caller.
 TEST_F(PytestDiscoveryTest, WarnsAboutFiltersInPytestOptions) {
   const auto said = [&](const std::string& options, std::vector<std::string> more = {}) {
     Suite made = pytest(R"({"v":1,"event":"options",)" + options + "}\n" + listed("t/a.py", "one", ""));
@@ -437,7 +437,7 @@ TEST_F(PytestDiscoveryTest, RejectsPlanWhenCollectionFails) {
   EXPECT_THAT(refusal(pytest("")), HasSubstr("listed no case"));
 }
 
-// It would be a line of its own in a log, and there perhaps a command.
+// A log would show the line break as a new line, which a CI service can execute as a command.
 TEST_F(DiscoveryTest, RejectsNameWithLineBreak) {
   for (const char* name : {"A.One\\n::error::forged", "A.One\\r"}) {
     EXPECT_THAT(

@@ -12,7 +12,7 @@
 namespace proctor {
 namespace {
 
-// "xpu" of "visibility.xpu/Group.Name".
+// Returns "xpu" for "visibility.xpu/Group.Name".
 std::string_view backend_of(std::string_view check) {
   const auto suite = check.substr(0, check.find('/'));
   const auto dot = suite.rfind('.');

@@ -1,5 +1,5 @@
-// Checks that need no fault that kills them in the self-test, each by name and with a reason: a short list in
-// a data file.
+// The exemptions of the self-test: checks that no injected fault needs to fail. A data file lists each check
+// with a reason.
 //
 //   [[exempt]]
 //   check  = "visibility.xpu/Group.Name"
@@ -14,19 +14,20 @@
 
 namespace proctor {
 
-inline constexpr std::size_t kMaxExemptions = 5;  // of one backend
+inline constexpr std::size_t kMaxExemptions = 5;  // limit for each backend
 
+// One entry of the file.
 struct Exemption {
   std::string check;
   std::string reason;
 };
 
-// Errors are usage errors: bad TOML, an entry without a reason, the same check twice, more than
-// kMaxExemptions of one backend.
+// Parses the file. Errors are usage errors: invalid TOML, an entry without a reason, the same check twice,
+// more than kMaxExemptions of one backend.
 Result<std::vector<Exemption>> parse_exemptions(std::string_view text, const std::string& name);
 Result<std::vector<Exemption>> load_exemptions(const std::string& path);
 
-// The exemptions for the checks of one backend: "xpu" for visibility.xpu/Group.Name.
+// Returns the exemptions of one backend: "xpu" selects visibility.xpu/Group.Name.
 std::vector<Exemption> exemptions_of(std::string_view backend, const std::vector<Exemption>& all);
 
 }  // namespace proctor

@@ -50,7 +50,7 @@ TEST(Exemptions, AreSelectedByBackend) {
   EXPECT_EQ(some.front().reason, "y");
 }
 
-// The file that ships is part of what this test covers.
+// The test also covers the file that Proctor ships.
 TEST(Exemptions, ShippedFileIsValid) {
   EXPECT_TRUE(load_exemptions(std::string(PROCTOR_SOURCE_DIR) + "/suites/selftest_exemptions.toml"));
 }

@@ -48,7 +48,8 @@ bool has_pytest_table(const fs::path& file) {
   return root && root->at_path("tool.pytest").is_table();
 }
 
-// The file of `directory` that configures pytest (source: "Configuration file formats" of pytest); "" = none.
+// Returns the file in `directory` that configures pytest, or "" (source: "Configuration file formats" of
+// pytest).
 std::string pytest_config_in(const fs::path& directory) {
   std::error_code none;
   for (const char* name : {"pytest.ini", ".pytest.ini"}) {
@@ -66,7 +67,7 @@ bool is_pytest_file(std::string_view name) {
 
 bool is_library(std::string_view name) { return name.ends_with(".so") || name.find(".so.") != name.npos; }
 
-// The source directory of a build of CMake; "" = it is none.
+// Returns the source directory of a CMake build, or "" if the directory is not a build.
 std::string source_of(const fs::path& build) {
   constexpr std::string_view kSource = "CMAKE_HOME_DIRECTORY:INTERNAL=";
   const std::string text = text_of(build / kCMakeCache);
@@ -156,7 +157,7 @@ class Search {
     if (kinds && !kinds->empty()) found_.programs.push_back(path);
   }
 
-  // Of several builds of a project, the one that was configured last.
+  // Keeps only the build that was configured last, if a project has several.
   void leave_out_older_builds() {
     for (const auto& [source, builds] : builds_) {
       const std::string newest = *std::ranges::max_element(builds, {}, [this](const std::string& build) {
@@ -175,8 +176,8 @@ class Search {
     }
   }
 
-  // Test files without a configuration: pytest starts at the top, and is told their folders. Copies that a build made of
-  // files of the project are not collected twice.
+  // Adds test files without a configuration. pytest starts at the top, and its arguments are their folders.
+  // Files that a build copied from the project are skipped.
   void place_test_files() {
     PytestPlace place{.directory = ".", .sign = {}, .folders = {}};
     std::set<std::string> folders;
@@ -207,7 +208,7 @@ class Search {
   fs::path top_;
   FoundTests found_;
   std::vector<std::string> test_files_;
-  std::map<std::string, std::set<std::string>> builds_;  // by source
+  std::map<std::string, std::set<std::string>> builds_;  // key: source directory
   std::size_t seen_ = 0;
 };
 

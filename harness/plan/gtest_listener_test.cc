@@ -1,4 +1,5 @@
-// What the listener (gtest/proctor_gtest_listener.cc) says in a real program (testdata/listener_gtest.cc).
+// Tests the events that the GoogleTest listener (gtest/proctor_gtest_listener.cc) writes in a real program
+// (testdata/listener_gtest.cc).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,15 +21,16 @@ using testing_support::listener_gtest;
 using testing_support::run_listing;
 using testing_support::ScratchDirectory;
 
+// The events of one case.
 struct Reported {
-  std::vector<std::string> failures;  // messages, without GoogleTest's own words
+  std::vector<std::string> failures;  // messages, without GoogleTest's own text
   std::string skipped;
   std::string result;
 };
 
 class GtestListenerTest : public testing::Test {
  protected:
-  // Every event of a run of `filter`; each must be one line of JSON that is not too long.
+  // Returns all events of a run with `filter`. Each must be one line of JSON within the length limit.
   std::vector<json> events(const std::string& filter, const std::string& surroundings = "") {
     const auto out = run_listing({.argv = {listener_gtest(), "--gtest_filter=" + filter, "--gtest_brief=1"},
                                   .env = {{"SURROUNDINGS", surroundings}},
@@ -46,7 +48,8 @@ class GtestListenerTest : public testing::Test {
     }
     return events;
   }
-  // What it said of each case, after a look at the order: start, what happened, end, and then the next one.
+  // Returns the events by case. It also checks their order: start, failures or skip, end, and then the next
+  // case.
   std::map<std::string, Reported> reported(const std::string& filter, const std::string& surroundings = "") {
     std::map<std::string, Reported> cases;
     std::string open;
@@ -115,7 +118,7 @@ TEST_F(GtestListenerTest, FailureHasFileAndLine) {
   EXPECT_EQ(failures, 2);
 }
 
-// Any byte arrives readable, and none makes a line that is no JSON.
+// All bytes are escaped readably, and every line stays valid JSON.
 TEST_F(GtestListenerTest, AnyBytesAreEscaped) {
   const auto cases = reported("Plain.SaysAnyBytes");
   const auto& failures = cases.at("Plain.SaysAnyBytes").failures;

@@ -1,6 +1,7 @@
-// The list of failures that are known, and only where they are known. An entry that no longer holds shows itself: a pass
-// becomes xpass, another reason stays red, an expired entry only warns. What a list must be to release anything by it is
-// known_failures_check.h's. A predicted failure was never measured: its pass stays a pass, with a warning.
+// The list of known failures, each valid only for the configurations that it names. Outdated entries become
+// visible. A pass becomes xpass. A failure with another reason stays a failure. An expired entry only causes
+// a warning. known_failures_check.h has the stricter rules for a release. A predicted failure was never
+// measured: a pass stays a pass, with a warning.
 //
 //   [[known_failure]]
 //   case     = "visibility.xpu/AffinityMask.*"          # glob over the id, or a list of them
@@ -33,13 +34,14 @@
 
 namespace proctor {
 
+// One entry of the list.
 struct KnownFailure {
-  std::vector<std::string> cases;  // globs
+  std::vector<std::string> cases;  // globs for case ids
   Outcome outcome = Outcome::kFail;
   std::string reason_glob;
-  std::string backend;  // "" = any
-  std::string device;   // "" = any
-  std::string driver;   // "" = any
+  std::string backend;  // "": any
+  std::string device;   // "": any
+  std::string driver;   // "": any
   VersionRange versions;
   std::string source;
   std::string issue;
@@ -51,28 +53,31 @@ struct KnownFailure {
   std::string origin;  // "known_failures.toml:12"
   int line = 0;
 
-  bool names(std::string_view case_id) const;  // one of its globs does, by any name that the case ever had
-  std::string cases_text() const;              // "`a.xpu/*`", "`a/b` and 3 more"
+  // whether a glob matches any current or former name of the case
+  bool names(std::string_view case_id) const;
+  std::string cases_text() const;  // "`a.xpu/*`", "`a/b` and 3 more"
 };
 
 KnownFailureEntry to_event(const KnownFailure& entry);
 
-// Where a case ran, as far as an entry may ask.
+// The environment of a case, as far as entries can refer to it.
 struct Surroundings {
   std::map<std::string, std::string> stack{};
   std::string backend{};
-  std::vector<std::string> models{};  // of the devices that it had
+  std::vector<std::string> models{};  // models of the devices of the case
 };
 
+// The entries of a list, in file order.
 class KnownFailures {
  public:
   KnownFailures() = default;
   explicit KnownFailures(std::vector<KnownFailure> entries) : entries_(std::move(entries)) {}
 
-  // The first entry, in the order of the file, that holds for the case where it ran and has not expired; or null.
+  // Returns the first entry in file order that applies to the case in its environment and has not expired, or
+  // null.
   const KnownFailure* match(std::string_view case_id, const Surroundings& where, Day today) const;
 
-  // One warning for each entry that has expired or matches none of the ids.
+  // Returns a warning for each entry that has expired or matches none of the ids.
   std::vector<Warning> warnings(const std::vector<std::string>& planned_ids, Day today) const;
 
   const std::vector<KnownFailure>& entries() const { return entries_; }
@@ -81,22 +86,23 @@ class KnownFailures {
   std::vector<KnownFailure> entries_;
 };
 
-// The outcomes that an entry may expect.
+// Returns the outcomes that an entry can expect.
 const std::vector<Outcome>& outcomes_of_failures();
 
 Result<KnownFailures> load_known_failures(const std::string& path);
-// `name` stands for the file in messages.
+// Parses a list. `name` is the file name in messages.
 Result<KnownFailures> parse_known_failures(std::string_view text, const std::string& name);
 
-// expected outcome with expected reason -> xfail; pass -> xpass, unless the failure was only predicted. Every other verdict
-// stays the same, also if `known` is null.
+// Applies an entry. The expected outcome with the expected reason becomes xfail. A pass becomes xpass, unless
+// the failure was only predicted. Every other verdict stays the same, also if `known` is null.
 Verdict apply(const KnownFailure* known, const Verdict& verdict);
 
-// The warning about a case that passed although its failure was predicted, or "". It requests a report of the result.
+// Returns the warning about a case that passed although its failure was predicted, or "". The warning
+// requests a report of the result.
 std::string unmet_prediction(const KnownFailure* known, const Verdict& verdict, std::string_view case_id,
                              const Surroundings& where);
 
-// The current day in UTC.
+// Returns the current day in UTC.
 Day today_utc();
 
 }  // namespace proctor

@@ -13,12 +13,13 @@
 namespace proctor {
 namespace {
 
-// Looking for a near miss takes a while for each id.
+// Limit for near-miss suggestions, because the search takes some time for each id.
 constexpr std::size_t kMostNearMisses = 20'000;
 
 bool is_pattern(const std::string& glob) { return glob.find_first_of("*?") != glob.npos; }
 
-// Whether it would match cases of a suite whatever their names are: `memory.xpu/*`, `memory*`, `*`.
+// Returns whether the glob matches cases of a suite independent of their names: `memory.xpu/*`, `memory*`,
+// `*`.
 bool covers_any_name(const std::string& glob) {
   if (!is_pattern(glob)) return false;
   const auto slash = glob.find('/');
@@ -38,7 +39,8 @@ class EntryCheck {
     if (trimmed(entry_.issue).empty()) say("no_issue", "has no issue; write issue = \"https://...\"");
     examine_patterns();
     if (check_.planned) examine_plan();
-    if (entry_.predicted) return;  // no machine of the project may ever hit it, and a pass is a result
+    // the project may have no machine with the failure, and a pass is a valid result
+    if (entry_.predicted) return;
     if (check_.remembered) examine_hits();
     examine_passes();
   }
@@ -91,7 +93,7 @@ void EntryCheck::examine_days() {
   }
 }
 
-// A suite is not a known failure: what is added to it later would be one from its first day on.
+// Reports entries for a whole suite. Later additions to the suite would become known failures immediately.
 void EntryCheck::examine_patterns() {
   for (const std::string& glob : entry_.cases) {
     if (covers_any_name(glob))
@@ -101,7 +103,7 @@ void EntryCheck::examine_patterns() {
   for (const std::string& glob : entry_.cases) {
     if (!is_pattern(glob)) continue;
     std::map<std::pair<std::string, std::string>, std::pair<int, int>>
-        suites;  // its cases, and those that match
+        suites;  // number of its cases, and number of matching cases
     for (const PlannedId& test : *check_.planned) {
       if (!entry_.backend.empty() && entry_.backend != test.backend) continue;
       auto& [all, matching] = suites[{test.suite, test.backend}];
@@ -141,7 +143,7 @@ void EntryCheck::examine_plan() {
   }
 }
 
-// An entry that was added a week ago has had no time to be hit.
+// An entry that was added within kDaysWithoutHit days cannot be reported yet.
 void EntryCheck::examine_hits() {
   const auto since = check_.at - std::chrono::days(kDaysWithoutHit);
   if (entry_.added && std::chrono::sys_days(*entry_.added) > since) return;
@@ -153,7 +155,7 @@ void EntryCheck::examine_hits() {
         fmt::format("matched no failure in the {} days before {}", kDaysWithoutHit, day_text(today_)));
 }
 
-// What failed last month and passes today is not known any more; of each case the newest end counts.
+// Reports failures that no longer occur. For each case, only the newest result counts.
 void EntryCheck::examine_passes() {
   std::map<std::pair<std::string, std::string>, const PastEnd*> newest;
   const auto add = [&](const PastEnd& end) {

@@ -21,7 +21,7 @@ KnownFailures list_in(const std::string& text) {
   return *list;
 }
 
-// An entry that is good in every way, with one line in the place of another.
+// Returns a valid entry, in which one line is replaced.
 std::string entry(const std::string& key = {}, const std::string& value = {}) {
   std::vector<std::pair<std::string, std::string>> lines = {
       {"case", R"("memory.xpu/Copy.A")"}, {"reason", R"("M-1")"},  {"owner", R"("us")"},
@@ -63,7 +63,7 @@ struct Row {
   const char* name;
   const char* key;
   const char* value;
-  const char* finding;  // behind "known.toml:1: "
+  const char* finding;  // text after "known.toml:1: "
 };
 
 class KnownFailuresCheckTest : public testing::TestWithParam<Row> {};
@@ -214,7 +214,7 @@ TEST(KnownFailuresCheck, IgnoresPassOnOtherModel) {
   EXPECT_EQ(findings(list, {.ends = {end}}).size(), 1u);
 }
 
-// On the day on which their newest entry was added.
+// The lists are checked for the day on which their newest entry was added.
 TEST(KnownFailuresCheck, ShippedListsHaveNoFindings) {
   int lists = 0;
   for (const auto& file : std::filesystem::recursive_directory_iterator(PROCTOR_SOURCE_DIR "/suites")) {

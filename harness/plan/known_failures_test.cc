@@ -134,7 +134,8 @@ TEST(KnownFailures, WarnsAboutUnusedAndExpiredEntries) {
   EXPECT_TRUE(list.warnings({"other/x", "visibility.xpu/AffinityMask.1"}, 2026y / 1 / 1).empty());
 }
 
-// Every outcome, with the expected reason and with another one, against an expected fail(driver_crash:*).
+// The test applies an entry that expects fail(driver_crash:*) to every outcome, with the expected and with
+// another reason.
 TEST(KnownFailures, MapsEveryOutcomeToVerdict) {
   KnownFailure known;
   known.outcome = Outcome::kFail;
@@ -191,7 +192,7 @@ constexpr const char* kNeeded =
 
 struct BadList {
   const char* name;
-  const char* lines;  // added to a complete entry, or put in the place of it when it begins with '!'
+  const char* lines;  // added to a complete entry; with a leading '!' they replace it
   const char* what;
   const char* hint;
 };

@@ -55,7 +55,7 @@ std::optional<Error> put(const std::string& option, const std::string& text,
   return put(option, text, true, out);
 }
 
-// A duration above zero, or "off".
+// Parses a duration above zero, or "off".
 std::optional<Error> put(const std::string& option, const std::string& text,
                          std::optional<std::optional<Milliseconds>>& out) {
   std::optional<Milliseconds> limit;

@@ -22,28 +22,32 @@ namespace {
 constexpr const char* kProjectFile = "proctor.toml";
 constexpr const char* kRepository = ".git";
 
-// Whether the name is taken there. exists() follows links, so a dangling link would look like no file at all.
+// Returns whether the directory has an entry of that name. exists() follows links and would not see a
+// dangling link.
 bool has_entry(const std::filesystem::path& directory, const char* name) {
   std::error_code ec;
   return std::filesystem::symlink_status(directory / name, ec).type() !=
          std::filesystem::file_type::not_found;
 }
 
-// Whose word counts: this user's and root's, not that of whoever may write to a directory above.
+// Returns whether the entry belongs to this user or to root. Other users may have write access to a directory
+// above.
 bool is_ours(const std::filesystem::path& path) {
   struct stat status {};
   return ::lstat(path.c_str(), &status) == 0 && (status.st_uid == ::geteuid() || status.st_uid == 0);
 }
 
-// Whether the file, or what keeps one from coming to it, is another user's.
+// Returns whether the file belongs to another user. If the file cannot be reached, the nearest accessible
+// directory is checked.
 bool is_of_another(std::filesystem::path path) {
   struct stat status {};
   while (::stat(path.c_str(), &status) != 0 && path != path.parent_path()) path = path.parent_path();
   return status.st_uid != ::geteuid();
 }
 
-// In `start`, or above it as far as the root of its repository. Above what is no repository lie the files of others,
-// and so does what another user put above: a file that is found there is refused, for its commands would be run.
+// Searches `start` and the directories above it, up to the root of the repository. If there is no repository,
+// only `start` counts, because other users can write to directories above. A file, its directory or a
+// repository that belongs to another user is refused, because Proctor would execute the commands of the file.
 Result<std::optional<std::filesystem::path>> find_project_file(const std::filesystem::path& start) {
   std::optional<std::filesystem::path> nearest;
   for (std::filesystem::path directory = start;; directory = directory.parent_path()) {
@@ -64,7 +68,7 @@ Result<std::optional<std::filesystem::path>> find_project_file(const std::filesy
   return std::optional<std::filesystem::path>();
 }
 
-// Collects the texts.
+// Collects the texts of all configuration files.
 class FileFinder {
  public:
   explicit FileFinder(const ConfigOptions& where) : where_(where) { found_.where = where; }
@@ -81,7 +85,7 @@ class FileFinder {
     const std::string& file = where_.user_file;
     std::error_code ec;
     if (file.empty() || !std::filesystem::exists(file, ec)) {
-      // A directory on the way that may not be read is not the same as no file.
+      // An unreadable directory in the path must be reported. It does not prove that the file is missing.
       if (!ec || ec == std::errc::no_such_file_or_directory || ec == std::errc::not_a_directory) return {};
     }
     const Result<std::string> text = read_found_file(file);
@@ -125,7 +129,7 @@ class FileFinder {
   ConfigFiles found_{};
 };
 
-// Merges the layers; the first mistake ends it.
+// Merges the layers. The first mistake ends the merge.
 class Loader {
  public:
   Loader(const ConfigFiles& files, const std::vector<BuiltinSuite>& builtins)
@@ -196,7 +200,7 @@ class Loader {
     return {};
   }
 
-  // What only the merged suite can tell.
+  // Checks conditions that depend on the merged suite.
   std::optional<Error> finish_suite(SuiteConfig& config) {
     Suite& suite = config.suite;
     const std::string where = fmt::format("{}: [suite.{}]", suite.origin, suite.name);

@@ -10,7 +10,7 @@
 namespace proctor {
 namespace {
 
-// What is typed of the suite.
+// Applies the options to the suite.
 Result<void> write_typed(const SelectionOptions& options, Suite& suite) {
   if (options.backend == "all") {
     return Error::refused("--backend all cannot be combined with one command", "Use cuda, xpu or none.");

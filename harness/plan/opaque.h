@@ -1,5 +1,5 @@
-// `proctor exec`: one command as a plan of one case, judged by its exit code. Nothing is recognised, listed
-// or read from a configuration file. The command is started once, as it was typed.
+// Plans `proctor exec`: one command becomes a plan of one case, judged by its exit code. The command is not
+// recognised or listed, and no configuration file is read. It is started once, exactly as typed.
 #pragma once
 
 #include <functional>
@@ -12,17 +12,18 @@
 
 namespace proctor {
 
+// The options of `proctor exec`.
 struct OpaqueCommand {
   std::string directory{};
-  SelectionOptions selection{};  // the command, and its devices
-  bool is_server = false;        // it may be silent for as long as it is idle
+  SelectionOptions selection{};  // the command and its devices
+  bool is_server = false;        // a server, which may be silent while it is idle
   LimitOptions limits{};
 };
 
-// Determines the devices of the command, if neither --backend nor --gpus does.
+// Chooses the devices of the command, if neither --backend nor --gpus is given.
 using ChooseDevices = std::function<Result<void>(Suite& suite)>;
 
-// The limits that nobody typed are those of `[defaults.command]` of defaults.toml.
+// Makes the plan. Limits without an option are those of `[defaults.command]` in defaults.toml.
 Result<Plan> plan_opaque(const OpaqueCommand& options, const ChooseDevices& choose_devices);
 
 }  // namespace proctor

@@ -18,7 +18,7 @@ OpaqueCommand command(std::optional<std::string> backend = {}, std::optional<int
   return made;
 }
 
-// As on a machine with Intel's devices, where a command gets only those that it asks for.
+// Chooses as on a machine with Intel devices: a command has devices only if it requests them.
 Result<void> choose(Suite& suite) {
   if (suite.devices_by != DevicesBy::kAuto) return {};
   suite.devices = std::max(suite.devices, 0);

@@ -17,7 +17,8 @@ std::vector<std::string> filters_of(const Plan& plan) {
     const bool is_used = std::ranges::any_of(plan.cases, [&](const Case& test) { return test.suite == i; });
     if (!is_used) continue;
     for (const auto& [name, value] : plan.suites[i].filters)
-      filters.push_back(clean_text(plan.suites[i].name + " " + name + "=" + value));  // as the journal has it
+      // the same text as in the journal
+      filters.push_back(clean_text(plan.suites[i].name + " " + name + "=" + value));
     for (const SuiteSetting& setting : suite_settings()) {
       const std::string words = setting.in_digest == nullptr ? "" : setting.in_digest(plan.suites[i]);
       if (!words.empty()) filters.push_back(plan.suites[i].name + " " + words);
@@ -35,7 +36,7 @@ std::string plan_digest(const Plan& plan) {
 
 namespace {
 
-constexpr double kHuge = 1e15;  // what a damaged history says is a duration, too
+constexpr double kHuge = 1e15;  // ms; limits the durations of a damaged history
 
 std::optional<double> median_of_known(std::vector<double> values) {
   if (values.empty()) return std::nullopt;

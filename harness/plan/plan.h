@@ -1,5 +1,5 @@
-// What a run will do, before anything is started: the suites of the configuration and the cases that were
-// discovered.
+// A plan: the suites of the configuration and the discovered cases of a run. It exists before any case is
+// started.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +15,26 @@
 
 namespace proctor {
 
+// The suites and cases of a run.
 struct Plan {
   std::vector<Suite> suites;
   std::vector<Case> cases;
   // CasePolicy::concurrency_group -> number of processes with its cases that may run at once
   std::map<std::string, int> concurrency_groups{};
-  int shards =
-      0;  // into how many the plan is balanced: each case has its shard; 0: the ids of the cases decide
+  // number of shards of a balanced plan, whose cases have their shard; 0: the case ids determine the shards
+  int shards = 0;
 };
 
-// Suite::filters of the suites that have cases, one line each, for RunPlanned::filters.
+// Returns Suite::filters of the suites that have cases, one line for each filter, for RunPlanned::filters.
 std::vector<std::string> filters_of(const Plan& plan);
-// digest_of_plan() of the cases and filters.
+// Returns digest_of_plan() of the cases and filters.
 std::string plan_digest(const Plan& plan);
 
-// How long each case of a plan takes, by earlier runs. A case without a duration counts as the median of its suite, or of
-// the plan where no case of the suite has one.
+// The expected duration of each case of a plan, from earlier runs. A case without a duration has the median
+// of its suite, or of the plan if no case of the suite has one.
 class ExpectedDurations {
  public:
-  // `known`: in ms, by the id of the case. Without any of the plan's cases, all are equal.
+  // `known` maps case ids to durations in ms. If it contains no case of the plan, all durations are equal.
   ExpectedDurations(const Plan& plan, const std::map<std::string, double>& known);
 
   double of(std::size_t index) const { return durations_[index]; }

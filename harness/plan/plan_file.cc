@@ -25,9 +25,10 @@ using Json = nlohmann::json;
 constexpr const char* kFormat = "proctor-plan";
 constexpr const char* kStart = "${PROCTOR_START}";
 
-using Names = std::vector<std::pair<std::string, std::string>>;  // name in the file -> directory here
+// placeholder in the file -> directory on this machine
+using Names = std::vector<std::pair<std::string, std::string>>;
 
-// The most specific first.
+// Returns the placeholders; the longest directory comes first.
 Names names_of(const PlanDirectories& directories) {
   Names names = {{kStart, directories.start},
                  {"${PROCTOR_PROGRAMS}", directories.programs},
@@ -38,7 +39,7 @@ Names names_of(const PlanDirectories& directories) {
   return names;
 }
 
-// Whether text[at, end) is a whole path, or the beginning of one.
+// Returns whether text[at, end) is a whole path or the beginning of one.
 bool is_path(std::string_view text, std::size_t at, std::size_t end) {
   const std::string_view before = "=:,;'\" ";
   const std::string_view after = "/:,;'\" ";
@@ -57,7 +58,8 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
   }
 }
 
-// Every path is below "/", so only a suite's own directory can tell that it is meant.
+// Replaces directories by their placeholders. "/" is excluded, because every path is below it. Only a suite's
+// own directory can be "/".
 void put_names(std::string& text, const Names& names) {
   for (const auto& [name, directory] : names) {
     if (directory != "/") replace_all(text, directory, name, /*paths=*/true);
@@ -71,7 +73,7 @@ void put_directories(std::string& text, const Names& names) {
   }
 }
 
-// Applies `change` to every string below `json`, keys excepted.
+// Applies `change` to every string value below `json`, but not to keys.
 template <typename Change>
 void for_each_string(Json& json, const Change& change) {
   if (json.is_string()) return change(json.get_ref<std::string&>());
@@ -81,7 +83,7 @@ void for_each_string(Json& json, const Change& change) {
 
 // ---- Suites and limits, as their rows have them ----
 
-// A word of a closed set; an unknown one is as bad as a missing member.
+// Rejects an unknown value of an enumeration in the same way as a missing member.
 void require_known(bool is_known, const std::string& word) {
   if (!is_known) throw std::invalid_argument("unknown word `" + word + "`");
 }
@@ -278,7 +280,7 @@ RunRequest run_from(const Json& json) {
   return run;
 }
 
-// Keys are sorted and numbers are whole: the same content is the same text.
+// Keys are sorted and numbers are integers, so equal content has the same text.
 std::string digest_of(const Json& content) { return sha256_hex(content.dump()); }
 
 void put_extent(const Extent& extent, Json& json) {
@@ -328,7 +330,7 @@ std::optional<PlannedRest> rest_from(const Json& json) {
                      .shards = rest.at("shards")};
 }
 
-// Of a plan that was read: its source, without the cases that were left out.
+// Returns the content of a plan that was read: its source, without the removed cases.
 Json content_of_source(const PlanFile& file) {
   Json json = parse_json(file.source);
   std::map<std::string_view, int> shard_of_id;

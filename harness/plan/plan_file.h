@@ -1,9 +1,9 @@
-// A plan as a file, so that machines which run parts of it need not discover anything and cannot differ. It
-// holds ids, suites, commands, resolved limits, and the policy of the run.
+// A plan as a file. Machines that run parts of it do not discover cases and cannot differ. The file contains
+// case ids, suites, commands, resolved limits, and the policy of the run.
 //
-// It is JSON with `format`, `version` and `digest`: SHA-256 over everything else, so that nobody runs a plan
-// that was edited or cut. Absolute paths below the directories where Proctor was started and where it is
-// installed are written with a name in their place, since they differ between machines.
+// The format is JSON with `format`, `version` and `digest`. The digest is the SHA-256 of all other members,
+// so that an edited or truncated plan is refused. Directories differ between machines. Absolute paths below
+// the start directory and the installation directories are therefore written with placeholders.
 #pragma once
 
 #include <optional>
@@ -19,33 +19,36 @@
 
 namespace proctor {
 
+// The content of a plan file.
 struct PlanFile {
   Plan plan{};
-  RunRequest run{};  // part_in_plan_file() of it (harness/request/merge_requests.h)
+  RunRequest run{};  // its part_in_plan_file() (harness/request/merge_requests.h)
   Extent extent{};
-  std::optional<PlannedRest> rest{};  // the cases are what these runs left
-  // The content of the file from which it was read, in which directories are written as names. The digest is
-  // made from this content, also if a path in it happens to be one of this machine's directories.
+  std::optional<PlannedRest> rest{};  // the runs whose remaining cases this plan contains
+  // The content of the file from which the plan was read, with placeholders for directories. The digest is
+  // computed from this content. A path in it can be equal to a directory of this machine without changing the
+  // digest.
   std::string source{};
 };
 
-// Where the directories that a plan names lie on this machine; absolute.
+// The absolute paths of the directories on this machine that a plan refers to.
 struct PlanDirectories {
-  std::string start;     // where proctor was started
-  std::string programs;  // the directory of the executable
-  std::string shared;    // share/proctor; "" = not installed
+  std::string start;     // working directory of proctor
+  std::string programs;  // directory of the executable
+  std::string shared;    // share/proctor; "": not installed
 };
 
-// It is an error if something in the plan cannot be written so that it is read back unchanged. In a plan that
-// was read from a file, cases may have been left out and the policy changed; everything else is as in its
-// source.
+// Returns the text of a plan file. It is an error if a part of the plan cannot be written without loss. If
+// the plan was read from a file, only removed cases and a changed policy are allowed. All other content is
+// copied from the source.
 Result<std::string> plan_file_text(const PlanFile& file, const PlanDirectories& directories);
 
-// `path` is for messages. Other files, newer versions and edited files are refused.
+// Parses a plan file. `path` is for messages. Files of other formats, newer versions and edited files are
+// refused.
 Result<PlanFile> parse_plan_file(const std::string& text, const std::string& path,
                                  const PlanDirectories& directories);
 
-// The member `digest` of the plan's file.
+// Returns the member `digest` of the plan's file.
 Result<std::string> plan_file_digest(const PlanFile& file, const PlanDirectories& directories);
 
 }  // namespace proctor

@@ -90,7 +90,7 @@ std::string with(std::string text, const std::string& from, const std::string& t
   return at == text.npos ? text : text.replace(at, from.size(), to);
 }
 
-// What comes back is written as the same text, so nothing was lost; the members are looked at in the text.
+// The plan is written again as the same text, so no member was lost. Some members are checked individually.
 TEST(PlanFile, SurvivesRoundTrip) {
   const std::string text = text_of(full());
   const auto back = parse_plan_file(text, "plan.json", kPlanHere);
@@ -113,7 +113,7 @@ TEST(PlanFile, SurvivesRoundTrip) {
   ASSERT_TRUE(back->rest);
   EXPECT_THAT(back->rest->runs, ElementsAre("run1", "run2"));
   EXPECT_EQ(back->rest->planned, 9);
-  // A member that is not written comes back as its default, and then these are equal.
+  // A member that is not written is read as its default. Equal texts would hide such a member.
   for (const char* none : {": \"\"", ": 0", ": []", ": {}"}) EXPECT_THAT(text, Not(HasSubstr(none)));
 }
 
@@ -131,7 +131,7 @@ TEST(PlanFile, AdaptsToDirectoriesOfOtherMachine) {
   EXPECT_EQ(*plan_file_digest(*there, kThere), *plan_file_digest(full(), kPlanHere));
 }
 
-// Some path in it may be a directory of the machine that reads it; it is still the same plan.
+// A path in the plan can be a directory of the machine that reads it. The digest must stay the same.
 TEST(PlanFile, DigestIsIndependentOfReader) {
   const std::string text = text_of(full());
   const PlanDirectories elsewhere{
@@ -150,7 +150,7 @@ TEST(PlanFile, DigestIsIndependentOfReader) {
   EXPECT_NE(*plan_file_digest(stricter, elsewhere), *plan_file_digest(*there, elsewhere));
 }
 
-// A container's job may start there. Every path is below it, so the directory alone has a name.
+// A container job can start in "/". Every path is below it, so only that directory itself has a placeholder.
 TEST(PlanFile, AcceptsRootAsStartDirectory) {
   const PlanDirectories root{.start = "/", .programs = "/usr/bin", .shared = "/usr/share/proctor"};
   const auto in_root = parse_plan_file(text_of(full()), "plan.json", root);
@@ -194,7 +194,7 @@ TEST(PlanFile, RejectsChangedFileOrOtherVersion) {
     EXPECT_THAT(refusal(other), HasSubstr("not a Proctor plan"));
 }
 
-// As the configuration refuses it: a driver would ignore it in silence.
+// The configuration refuses the value in the same way, because a driver would silently ignore it.
 TEST(PlanFile, RejectsInvalidHierarchy) {
   PlanFile file = full();
   file.plan.suites[0].hierarchy = "flat";

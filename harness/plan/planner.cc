@@ -21,12 +21,13 @@
 namespace proctor {
 namespace {
 
-// Null where only the program itself could tell.
+// Returns null if only the program itself can show its kind.
 const Kind* kind_as_configured(const SuiteConfig& config) {
   return config.kind != nullptr ? config.kind : kind_of_command(config.suite.command);
 }
 
-// As far as the configuration tells, which is the same whoever of them runs.
+// Returns whether the suites can have equal names, as far as the configuration determines it. The result is
+// independent of the selected suites.
 bool may_share_names(const SuiteConfig& one, const SuiteConfig& other) {
   const Kind* kind = kind_as_configured(one);
   const Kind* others = kind_as_configured(other);
@@ -39,7 +40,7 @@ bool wears_suite_name(const Config& config, const SuiteConfig& suite) {
   if (!suite.junit_classname.empty()) return suite.junit_classname == "suite";
   const auto is_it = [&](const SuiteConfig& other) { return other.suite.name == suite.suite.name; };
   const auto configured = std::ranges::find_if(config.suites, is_it);
-  if (configured == config.suites.end()) return false;  // it runs alone
+  if (configured == config.suites.end()) return false;  // a command, which runs alone
   return std::ranges::any_of(config.suites, [&](const SuiteConfig& other) {
     return !is_it(other) && !other.built_in && may_share_names(*configured, other);
   });
@@ -87,7 +88,8 @@ Result<void> check_supported(const Suite& suite) {
   return {};
 }
 
-// What a suite or --env says of which tests run would be a part of them under the name of all.
+// Refuses variables of a suite or of --env that select tests. The result would count as all cases of the
+// suite.
 Result<void> check_variables(const Suite& suite) {
   for (const auto& [name, value] : suite.env) {
     const std::string instead = suite.kind->instead_of(name, value);
@@ -101,7 +103,7 @@ Result<void> check_variables(const Suite& suite) {
   return {};
 }
 
-// What the caller's environment says of which tests run: never in silence.
+// Handles variables of the caller that select tests. Each has a warning.
 void take_caller_filters(Suite& suite, const SearchPaths& paths, std::vector<Warning>& warnings) {
   const Kind::Traits& kind = suite.kind->traits();
   const auto warn = [&](const std::string& name, const std::string& value, const std::string& what) {
@@ -110,7 +112,8 @@ void take_caller_filters(Suite& suite, const SearchPaths& paths, std::vector<War
                                                  suite.origin, name, clean_text(value), what)});
   };
   for (const auto& [name, value] : paths.caller) {
-    if (suite.env.contains(name) && !suite.filters.contains(name)) continue;  // the suite says it itself
+    // the suite sets the variable itself
+    if (suite.env.contains(name) && !suite.filters.contains(name)) continue;
     if (std::ranges::find(kind.caller_filters, name) != kind.caller_filters.end()) {
       warn(name, value, "is not passed on; --filter selects cases");
     } else if (std::ranges::find(kind.caller_options, name) != kind.caller_options.end() &&
@@ -121,7 +124,7 @@ void take_caller_filters(Suite& suite, const SearchPaths& paths, std::vector<War
   }
 }
 
-// What its own program says of its cases. The kind of the suite is known afterwards.
+// Runs the program of the suite to list its cases. Afterwards the kind of the suite is known.
 Result<std::vector<Case>> listed_cases(SuiteConfig& config, std::size_t index, const std::string& executable,
                                        const SearchPaths& paths, const Listers& listers,
                                        std::vector<Warning>& warnings) {
@@ -202,8 +205,8 @@ void warn_replaced(const LimitSetting& limit, const Config& config, const std::v
   }
 }
 
-// Whether `pattern` may be meant for the cases of a suite that was not asked for. Only a literal name before
-// the '/' tells which suite is meant.
+// Returns whether `pattern` may refer to a case of a suite that was not selected. Only a literal name before
+// the '/' identifies a suite.
 bool may_concern(const std::string& pattern, const std::vector<SuiteConfig>& left_out) {
   const std::string prefix = pattern.substr(0, pattern.find('/'));
   const bool literal = prefix.size() < pattern.size() && prefix.find_first_of("*?") == std::string::npos;
@@ -224,7 +227,7 @@ std::vector<SuiteConfig> suites_left_out(const Config& config, const std::vector
   return left_out;
 }
 
-// What of the overrides does not take effect: never in silence.
+// Returns warnings about overrides that have no effect.
 std::vector<Warning> override_warnings(const Config& config, const std::vector<Case>& cases,
                                        const std::vector<SuiteConfig>& left_out) {
   std::vector<Warning> warnings;
@@ -237,7 +240,8 @@ std::vector<Warning> override_warnings(const Config& config, const std::vector<C
   return warnings;
 }
 
-// The key `exclude`. A pattern without a case is no mistake: it may match a case of a suite that is not selected.
+// Applies the key `exclude`. A pattern without a match is not a mistake, because it can match a case of a
+// suite that is not selected.
 Result<void> leave_out_by_key(const Config& config, const std::vector<SuiteConfig>& left_out,
                               bool may_be_empty, std::vector<Case>& cases, std::vector<Warning>& warnings) {
   const bool had_cases = !cases.empty();
@@ -248,14 +252,14 @@ Result<void> leave_out_by_key(const Config& config, const std::vector<SuiteConfi
           {WarningCode::kExcludeUnused, fmt::format("`exclude`: the pattern `{}` matches no case", pattern)});
   }
   if (!cases.empty() || !had_cases || may_be_empty) return {};
-  // Only the project file, which is read last, may have the key.
+  // Only the project file may have the key. It is read last.
   const std::string file = config.files.empty() ? "proctor.toml" : config.files.back().file;
   return Error::refused(
       fmt::format("No case is selected: the key `exclude` of {} excludes all of them", file),
       "Change its patterns, or replace them with `--exclude`.");
 }
 
-// Marks the cases that are written off, and warns about entries without an effect.
+// Marks the cases that [[skip]] entries name, and warns about entries without an effect.
 std::vector<Warning> write_off_cases(const Config& config, const std::vector<SuiteConfig>& left_out,
                                      std::vector<Case>& cases) {
   std::vector<Warning> warnings = write_off(config.skips, today_utc(), cases);
@@ -267,7 +271,7 @@ std::vector<Warning> write_off_cases(const Config& config, const std::vector<Sui
   return warnings;
 }
 
-// A clock that nobody could start or stop.
+// Returns warnings about time limits that no event of the suite starts or stops.
 std::vector<Warning> clock_warnings(const Plan& plan) {
   std::vector<Warning> warnings;
   for (const Suite& suite : plan.suites) {

@@ -1,4 +1,4 @@
-// The whole way from options to a plan: config -> suites -> kinds -> discovery -> selection -> limits.
+// Makes the plan of a run from its options: config -> suites -> kinds -> discovery -> selection -> limits.
 #pragma once
 
 #include <string>
@@ -12,6 +12,7 @@
 
 namespace proctor {
 
+// A plan, with the warnings and settings that belong to it.
 struct PlanOutcome {
   Plan plan;
   std::vector<Warning> warnings;
@@ -19,22 +20,24 @@ struct PlanOutcome {
   std::vector<InputFile> files{};  // the configuration files that were read
 };
 
-// `listers` start the listing commands, contained and with a deadline.
+// Makes the plan. `listers` start the listing commands in contained processes with a deadline.
 Result<PlanOutcome> make_plan(const Config& config, const SelectionOptions& options, const SearchPaths& paths,
                               const Listers& listers);
 
-// What JUnit calls the cases of a suite. Consumers know a test over the years by (classname, name), so these are functions
-// of the case and of the configuration alone: whatever else runs, is selected, or is another machine's shard does not
-// change them.
+// Sets the JUnit classname and name of the cases of a suite. Consumers track a test over the years by
+// (classname, name). Therefore the names depend only on the case and the configuration. They do not depend on
+// other suites of the run, on the selection or on shards.
 //
-// The names are the framework's own. Where two suites of a configuration may have the same ones, the classname of both
-// begins with the name of the suite: `attention.MoeTest`. Which names a suite has is known only when its program lists
-// them, and a suite that does not run is not listed; so two suites whose names come from the same framework, as far as
-// the configuration tells, wear their own always; and so does a command whose run is joined with others, of which nobody knows
-// what they are. `junit_classname` says it for a suite: "suite" or "framework".
-// A pair that a framework itself repeats has the case's own id in its name.
+// The names come from the framework. If two suites of a configuration can have the same names, the classname
+// of both begins with the suite name: `attention.MoeTest`. The names of a suite are known only after its
+// program has listed them, and unselected suites are not listed. Therefore two suites of the same framework
+// always have the prefix, as far as the configuration determines the framework. A command whose run is merged
+// with other runs has the prefix, too, because the other suites are unknown. The key `junit_classname`
+// selects the form for a suite: "suite" or "framework". If a framework repeats a pair, the name contains the
+// id of the case.
 //
-// `suite`: as chosen from the configuration, or the command after `--`; `cases`: all that it lists.
+// `suite` is chosen from the configuration, or is the command after `--`. `cases` are all cases that it
+// lists.
 void name_for_junit(const Config& config, const SuiteConfig& suite, std::vector<Case>& cases);
 
 }  // namespace proctor

@@ -50,7 +50,7 @@ class PlannerTest : public testing::Test {
   std::string gtest_suite(const std::string& name) {
     return "[suite." + name + "]\ncommand = [\"" + testing_support::sample_gtest() + "\"]\n";
   }
-  // A built-in suite with the cases A.One and A.Two.
+  // Returns a built-in suite with the cases A.One and A.Two.
   BuiltinSuite builtin(const std::string& name, Backend backend) {
     BuiltinSuite made;
     made.name = name;
@@ -108,8 +108,8 @@ TEST_F(PlannerTest, AdHocGtestNeedsNoConfig) {
   EXPECT_EQ(outcome->plan.cases[0].policy.timeout, 5min);
 }
 
-// A caller's GTEST_TOTAL_SHARDS would make a process run no test, and exit 0; one variable of the two is
-// refused by GoogleTest.
+// GTEST_TOTAL_SHARDS of the caller would make a process run no test and exit 0. GoogleTest refuses a process
+// that has only one of the two sharding variables.
 TEST_F(PlannerTest, GtestCasesDoNotInheritSharding) {
   const Result<PlanOutcome> outcome = plan(gtest_suite("unit"));
   ASSERT_TRUE(outcome);
@@ -126,7 +126,7 @@ TEST_F(PlannerTest, GtestCasesDoNotInheritSharding) {
   }
 }
 
-// What of a caller's environment would leave tests out is not passed on, and said.
+// Variables of the caller that leave tests out are not passed on, and a warning names them.
 TEST_F(PlannerTest, WarnsAboutFiltersOfCaller) {
   caller_ = {{"GTEST_FILTER", "Plain.Passes"},
              {"TESTBRIDGE_TEST_ONLY", "None.*"},
@@ -144,7 +144,7 @@ TEST_F(PlannerTest, WarnsAboutFiltersOfCaller) {
   EXPECT_THAT(warnings(*own), ElementsAre(HasSubstr("TESTBRIDGE_TEST_ONLY")));
 }
 
-// In the environment of the suite itself there is no other one to fall back on.
+// The suite itself sets these variables, so they cannot be dropped.
 TEST_F(PlannerTest, RejectsFiltersInSuiteEnvironment) {
   const std::pair<std::string, std::string> rows[] = {
       {"GTEST_FILTER=Plain.*", "Use --filter, or --gtest_filter in its command."},
@@ -172,7 +172,8 @@ TEST_F(PlannerTest, RejectsFiltersInSuiteEnvironment) {
   EXPECT_TRUE(plan(gtest_suite("unit"), whole));
 }
 
-// Options of pytest may hold what a suite needs, so they are passed on: as part of the plan, with a warning.
+// Options of pytest can be necessary for a suite, so they are passed on. They become part of the plan, with a
+// warning.
 TEST_F(PlannerTest, CallerPytestFiltersBecomePartOfPlan) {
   const auto plan_with = [&](const std::map<std::string, std::string>& caller, const std::string& env = "") {
     caller_ = caller;
@@ -190,7 +191,7 @@ TEST_F(PlannerTest, CallerPytestFiltersBecomePartOfPlan) {
               ElementsAre(HasSubstr("`PYTEST_ADDOPTS=-k fast` of the caller is passed on")));
   EXPECT_EQ(filtered.plan.suites[0].env.at("PYTEST_ADDOPTS"), "-k fast");
   EXPECT_NE(plan_digest(filtered.plan), plan_digest(plain.plan));
-  // Others are the caller's own affair, and may differ from one machine to the next.
+  // Other options do not select tests, and may differ between machines.
   for (const char* harmless : {"--color=yes", "-vrs -p no:cacheprovider", "--basetemp='/tmp/job -k 1'"}) {
     const PlanOutcome same = plan_with({{"PYTEST_ADDOPTS", harmless}, {"PYTEST_PLUGINS", "some.plugin"}});
     EXPECT_EQ(plan_digest(same.plan), plan_digest(plain.plan)) << harmless;
@@ -389,7 +390,7 @@ TEST_F(PlannerTest, SearchesPathOfSuite) {
   EXPECT_FALSE(plan("[suite.a]\ncommand = [\"tool\"]\n"));
 }
 
-// One red case of its name, with the program's words; the others are there as ever.
+// The suite becomes one failing case with its name and the output of its program. Other suites are unchanged.
 TEST_F(PlannerTest, UnlistedSuiteBecomesOneCase) {
   const std::string broken = "[suite.broken]\nkind = \"gtest\"\ncommand = [\"" +
                              scratch_.write_script("broken", "echo no such library >&2; exit 3") +
@@ -411,7 +412,7 @@ TEST_F(PlannerTest, UnlistedSuiteBecomesOneCase) {
       << "what does not exist is a mistake in the configuration";
 }
 
-// A dashboard knows a test by this name, whichever suites ran that day.
+// A dashboard identifies a test by this name, independent of the suites of a run.
 TEST_F(PlannerTest, JunitNameIsIndependentOfOtherSuites) {
   const auto names = [&](const std::string& toml, const SelectionOptions& options) {
     std::map<std::string, std::pair<std::string, std::string>> found;
@@ -450,7 +451,7 @@ TEST_F(PlannerTest, JunitNameIsIndependentOfOtherSuites) {
   ad_hoc.command = {testing_support::sample_gtest()};
   ad_hoc.name = "c";
   EXPECT_EQ(names(unsaid, ad_hoc).at("c/Plain.Passes").first, "Plain");
-  ad_hoc.joined = true;  // nobody knows what else is in that report
+  ad_hoc.joined = true;  // the other suites of that report are unknown
   EXPECT_EQ(names(unsaid, ad_hoc).at("c/Plain.Passes").first, "c.Plain");
   const auto wrong = plan(gtest_suite("a") + "junit_classname = \"group\"\n");
   ASSERT_FALSE(wrong);

@@ -35,7 +35,7 @@ bool is_executable(const std::string& path) {
 
 std::vector<std::string> executables_in(const fs::path& directory) {
   std::vector<std::string> names;
-  std::error_code ignored;  // no suggestion is the worst that follows
+  std::error_code ignored;  // an unreadable directory gives no suggestions
   for (const auto& entry : fs::directory_iterator(directory, ignored)) {
     if (is_executable(entry.path().string())) names.push_back(entry.path().filename().string());
   }
@@ -43,7 +43,7 @@ std::vector<std::string> executables_in(const fs::path& directory) {
   return names;
 }
 
-// An empty element of PATH is the current directory.
+// Splits PATH. An empty element is the current directory.
 std::vector<fs::path> directories_of(const std::string& path, const std::string& current) {
   std::vector<fs::path> directories;
   std::string_view rest = path;
@@ -65,7 +65,8 @@ std::string program_meant(const fs::path& directory, const std::string& near) {
   return near.empty() ? std::string() : fmt::format("Did you mean `{}`?", (directory / near).string());
 }
 
-// As far as this user can read it: whether its mode alone keeps the kernel from starting it.
+// Returns whether only the file mode can keep the kernel from starting the file, as far as this user can read
+// it.
 bool is_program(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   std::string begin(4, '\0');
@@ -90,22 +91,24 @@ enum class Listing { kNone, kEmpty, kTests };
 Listing listing_of(const Kind& kind, Suite suite, const ListOutput& out, const Listers& listers) {
   if (!ended_well(kind, out)) return Listing::kNone;
   if (kind.is_list(out)) return Listing::kTests;
-  std::vector<Warning> ignored;  // who asks for the cases hears them
+  std::vector<Warning> ignored;  // discover() reports them
   const Ask ask = [&](const auto& argv) { return run_listing_command(suite, kind, argv, listers); };
   const auto cases = kind.read_list(suite, out, ask, ignored);
   if (cases && !cases->empty()) return Listing::kTests;
-  // Words without a test may be those of a main() that ended before it came to them; the file is the framework's.
+  // Output without a test can come from a main() that ends before GoogleTest lists. A list file comes from
+  // the framework.
   return cases && !out.file_text.empty() ? Listing::kEmpty : Listing::kNone;
 }
 
-// Without the variables that say which of its cases run: with one of them, or one of two, a program may not even list.
-// A suite of the kind is refused for them, where they mean anything.
+// Returns the suite without variables that select tests. A program with one of them can fail to list. A suite
+// of this kind is refused later if it has such a variable.
 Suite asked_for_all(Suite suite, const Kind& kind) {
   for (const std::string_view name : kind.traits().caller_filters) suite.env.erase(std::string(name));
   return suite;
 }
 
-// Asks a program that has the kind's marker to list. None: it is not of that kind; `why` says how that showed.
+// Runs a program that has the marker of the kind with its listing option. Returns nothing if the program is
+// not of that kind; `why` is the reason.
 Result<std::optional<Recognition>> ask(const Kind& kind, const Suite& suite, const Listers& listers,
                                        std::string& why) {
   const std::vector<std::string> command = kind.list_command(suite);
@@ -117,7 +120,7 @@ Result<std::optional<Recognition>> ask(const Kind& kind, const Suite& suite, con
     return std::optional(Recognition{&kind, fmt::format("lists {}", framework), std::move(*out)});
   const bool gave_up_without_device = !out->no_device.empty() && out->exit_code.value_or(0) != 0;
   if (out->timed_out || out->exit_signal || !out->spawn_error.empty() || gave_up_without_device) {
-    // A program of a framework that cannot even list is no command to be judged by its exit code.
+    // A program with a framework that cannot list must not be judged by its exit code as a command.
     return std::optional(
         Recognition{&kind, fmt::format("contains the options that list {}", framework), std::move(*out)});
   }
@@ -132,8 +135,9 @@ Result<std::optional<Recognition>> ask(const Kind& kind, const Suite& suite, con
   return std::optional<Recognition>();
 }
 
-// A program with both markers is ours, or a GoogleTest program that merely contains the word. Asked for both
-// lists at once neither runs a test: ours answers with events, the other with GoogleTest's list.
+// Handles a program with the markers of Proctor's protocol and of GoogleTest. Either it is a Proctor suite,
+// or a GoogleTest program that only contains the word. The program is run once with both listing options, so
+// that neither kind runs a test. A Proctor suite prints events, a GoogleTest program prints its list.
 Result<Recognition> ask_both(const Suite& suite, const Listers& listers) {
   const std::vector<std::string> ours = proctor_kind().list_command(suite);
   Suite with_our_option = suite;
@@ -161,7 +165,7 @@ Result<std::vector<const Kind*>> kinds_marked_in(const std::string& path) {
                                 "\x7f"
                                 "ELF");
   std::vector<const Kind*> kinds;
-  // Executable but not readable: nothing to recognise, and no mistake.
+  // An executable but unreadable file has no recognisable kind. This is not a mistake.
   if (!found && found.error().sys_errno == EACCES) return kinds;
   if (!found) return found.error();
   if (found->contains(launcher)) return kinds;

@@ -1,6 +1,6 @@
-// Finds out what kind of test program a command is if the configuration does not say so. The bytes of the
-// executable decide: an unknown command is never run just to find out. Only a file that contains the name of
-// a listing option is asked to list.
+// Recognises the kind of test program if the configuration does not contain it. The decision uses the bytes
+// of the executable. Proctor never runs an unknown command only to recognise it. A program runs with a
+// listing option only if its file contains the name of that option.
 #pragma once
 
 #include <optional>
@@ -14,40 +14,44 @@
 
 namespace proctor {
 
-// In the reason of what is a command although it has a framework inside, which says that there are no tests.
+// Part of Recognition::reason for a program with a framework that reports no tests. It counts as a command.
 inline constexpr std::string_view kListsNoTests = "lists no tests";
 
-// Stands in a program that starts what stands on its command line, as proctor does. It is never asked to list, since it
-// would start that; it is a command. Here it is in pieces: who merely links this is no such program.
+// Returns the mark of programs, such as proctor, that start the command on their command line. They are never
+// run with a listing option, because they would start that command; they count as commands. The function
+// builds the mark from pieces, so that programs which link this code do not contain it.
 std::string launcher_mark();
 
-// The kinds of which a marker stands in the executable, in their own order. Only ELF files are searched; a script that
-// mentions an option does not understand it.
+// Returns the kinds with a marker in the executable, in the fixed order of the kinds. Only ELF files are
+// searched: a script that contains an option name need not support the option.
 Result<std::vector<const Kind*>> kinds_marked_in(const std::string& executable);
 
+// The recognised kind of a command, and the reason.
 struct Recognition {
   const Kind* kind = &command_kind();
-  std::string reason;                 // "lists GoogleTest tests": for the header
-  std::optional<ListOutput> listing;  // if the program has listed already; discover() uses it
+  std::string reason;                 // for the header of the run: "lists GoogleTest tests"
+  std::optional<ListOutput> listing;  // the list, if the program was run; discover() uses it
 };
 
-// Why this user cannot execute a file that is there, as a predicate ("is a directory"), and the command that helps.
+// The reason why this user cannot execute an existing file, as a predicate ("is a directory"), and the
+// command that fixes it.
 struct Obstacle {
   std::string why;
   std::string remedy;
 };
-// None: it is not there, or nothing of the file itself is in the way.
+// Returns nothing if the file does not exist, or if the file itself is not the obstacle.
 std::optional<Obstacle> obstacle_to_execution(const std::string& file);
 
-// For a command of one word that only a shell understands ("a | wc"): how to give it to one. "": it is none.
+// Returns a hint for a one-word command that only a shell can run ("a | wc"), or "".
 std::string hint_for_shell_line(const std::vector<std::string>& command);
 
-// The file that `suite.command[0]` names: looked up in `path` (a PATH value) without a slash, else relative
-// to suite.directory. A usage error if there is no such file (it names the most similar one) or if the file
-// cannot be executed.
+// Returns the file of `suite.command[0]`. A name without a slash is searched in `path` (a PATH value).
+// Otherwise the path is relative to suite.directory. A missing file is a usage error with the most similar
+// name. A file that cannot be executed is a usage error, too.
 Result<std::string> find_executable(const Suite& suite, const std::string& path);
 
-// `executable`: from find_executable. Chooses the devices of the suite before it starts the program.
+// Recognises the kind of the suite. `executable` comes from find_executable(). The devices of the suite are
+// chosen before its program starts.
 Result<Recognition> recognise(Suite& suite, const std::string& executable, const Listers& listers,
                               std::vector<Warning>& warnings);
 

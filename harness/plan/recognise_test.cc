@@ -39,7 +39,7 @@ class RecogniseTest : public testing::Test {
     EXPECT_TRUE(found) << found.error().what;
     return *found;
   }
-  // A file that begins like an executable; it is never started.
+  // Returns a file that begins like an executable. It is never started.
   std::string elf(std::string_view content) {
     const std::string file = scratch_.write("elf",
                                             "\x7f"
@@ -48,7 +48,7 @@ class RecogniseTest : public testing::Test {
     chmod(file.c_str(), 0755);
     return file;
   }
-  // Answers every listing with `out`, and keeps what was asked.
+  // Returns `out` for every listing command and records the command line.
   ListRunner answering(const ListOutput& out) {
     return [this, out](const ListCommand& command) -> Result<ListOutput> {
       asked_.assign(command.argv.begin() + 1, command.argv.end());
@@ -68,7 +68,7 @@ TEST_F(RecogniseTest, RecognisesGtestProgram) {
   EXPECT_TRUE(found.listing.has_value());
 }
 
-// This test program contains both options, as literals; it speaks only GoogleTest's.
+// This test program contains both options as literals, but supports only GoogleTest's.
 TEST_F(RecogniseTest, IgnoresProctorOptionInsideGtestProgram) {
   const Recognition found =
       recognised({std::filesystem::read_symlink("/proc/self/exe").string()}, run_listing);
@@ -77,7 +77,7 @@ TEST_F(RecogniseTest, IgnoresProctorOptionInsideGtestProgram) {
   EXPECT_TRUE(found.listing->event_lines.empty());
 }
 
-// Asked to list, it would start the command behind its `--`.
+// A launcher with a listing option would start the command after its `--`.
 TEST_F(RecogniseTest, DoesNotStartLaunchers) {
   const Recognition found =
       recognised({elf("--proctor-list gtest_list_tests --list-tests " + launcher_mark()), "run", "--", "rm"},
@@ -130,7 +130,7 @@ TEST_F(RecogniseTest, GtestOptionWithoutListMakesCommand) {
             "accepts --gtest_list_tests, but lists no tests with it");
 }
 
-// A list that is refused is a list: judged by its exit code the program might be green.
+// An ambiguous list is still a list. A program that is judged by its exit code alone could pass.
 TEST_F(RecogniseTest, AmbiguousTestListsKeepFramework) {
   ListOutput out;
   out.exit_code = 0;
@@ -146,7 +146,7 @@ TEST_F(RecogniseTest, AmbiguousTestListsKeepFramework) {
   EXPECT_THAT(asked_, testing::Contains("--list-tests")) << "and nothing is asked twice";
 }
 
-// Judged by its exit code it might be green.
+// A program that is judged by its exit code alone could pass.
 TEST_F(RecogniseTest, HangingOrCrashingGtestProgramStaysGtest) {
   ListOutput hang;
   hang.timed_out = true;

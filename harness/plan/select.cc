@@ -29,7 +29,7 @@ std::string known(std::string_view word, const std::set<std::string>& candidates
   return text;
 }
 
-// `python3 -m pytest` is pytest, as are ids that hold it.
+// Returns the kind of the command, if its words show it. `python3 -m pytest` and its ids are named `pytest`.
 std::string name_of_command(const std::vector<std::string>& command) {
   const Kind* kind = kind_of_command(command);
   return kind != nullptr ? std::string(kind->name()) : ad_hoc_name(command.front());
@@ -139,7 +139,8 @@ Result<void> check_labels(const std::vector<SuiteConfig>& suites, const std::vec
 }
 
 Result<void> check_tags(const std::vector<Case>& cases, const std::vector<std::string>& tags) {
-  if (std::any_of(cases.begin(), cases.end(), is_unlisted)) return {};  // it may be a tag of theirs
+  // the tag may belong to a case of the unlisted suite
+  if (std::any_of(cases.begin(), cases.end(), is_unlisted)) return {};
   std::set<std::string> all;
   for (const Case& test : cases) all.insert(test.tags.begin(), test.tags.end());
   for (const std::string& tag : tags) {
@@ -149,14 +150,14 @@ Result<void> check_tags(const std::vector<Case>& cases, const std::vector<std::s
   return {};
 }
 
-// Whether it has one of the wanted words, or nothing is wanted.
+// Returns whether `words` contains one of the `wanted` words, or `wanted` is empty.
 bool has_any(const std::vector<std::string>& words, const std::vector<std::string>& wanted) {
   return wanted.empty() || std::any_of(wanted.begin(), wanted.end(), [&](const std::string& word) {
            return std::find(words.begin(), words.end(), word) != words.end();
          });
 }
 
-// A suite that leaves the vendor to the rule gets the one that is typed.
+// Sets the backend from the option, if the suite has no configured backend.
 void write_backend(Backend backend, Suite& suite) {
   if (suite.devices_by != DevicesBy::kAuto) return;
   suite.devices_by = DevicesBy::kWritten;
@@ -191,7 +192,7 @@ Result<void> check_ad_hoc_options(const SelectionOptions& options) {
                         "In proctor.toml, write [suite.NAME] and the key `kind`.");
 }
 
-// For patterns that match nothing: what differs only in `-`, `_` and case is taken for meant.
+// Normalises a text for near misses: differences in `-`, `_` and case are ignored.
 std::string loose(std::string_view text) {
   std::string result(text);
   for (char& c : result) c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -203,7 +204,7 @@ std::string_view after_prefix(std::string_view id) {
   return slash == id.npos ? id : id.substr(slash + 1);
 }
 
-// "Basic" of "*Basic.*".
+// Returns "Basic" for "*Basic.*".
 std::string word_of(std::string_view pattern) {
   std::string text(pattern);
   std::erase(text, '*');
@@ -212,7 +213,7 @@ std::string word_of(std::string_view pattern) {
   return text;
 }
 
-// `groups`: whether a pattern for the cases of a group is a suggestion.
+// Returns the nearest id or pattern. `groups`: whether a pattern for the cases of a group is a suggestion.
 std::string near_case(const std::string& pattern, const std::vector<Case>& cases, bool groups) {
   for (const std::string& variant : {loose(pattern), loose("*/" + pattern)}) {
     for (const Case& test : cases) {
@@ -220,7 +221,7 @@ std::string near_case(const std::string& pattern, const std::vector<Case>& cases
     }
   }
   std::vector<std::string> candidates;
-  std::map<std::string, std::string> patterns;  // of groups: "Basic" -> "Basic.*"
+  std::map<std::string, std::string> patterns;  // patterns of groups: "Basic" -> "Basic.*"
   for (const Case& test : cases) {
     const std::string_view tail = after_prefix(test.id);
     candidates.push_back(test.id);
@@ -236,7 +237,7 @@ std::string near_case(const std::string& pattern, const std::vector<Case>& cases
   return group == patterns.end() ? near : group->second;
 }
 
-// The command that lists what was to be selected from.
+// Returns the hint with the command that lists the ids.
 std::string where_ids_are(const std::vector<std::string>& command) {
   std::string words = "proctor list";
   if (!command.empty()) words += " --";
@@ -251,7 +252,7 @@ Error matches_nothing(std::string_view option, const std::string& pattern, const
                           where_ids_are(options.command));
   const std::string what =
       fmt::format("{} {} matches none of {} cases", option, shell_quote(pattern), cases.size());
-  const std::string wider = "*" + pattern + "*";  // who types a word means the cases that contain it
+  const std::string wider = "*" + pattern + "*";  // a typed word usually means the cases that contain it
   const auto contain =
       std::ranges::count_if(cases, [&](const Case& test) { return matches_case(wider, test.id); });
   if (option != kLiteral && pattern.find_first_of("*?") == pattern.npos && contain > 0)
@@ -261,21 +262,22 @@ Error matches_nothing(std::string_view option, const std::string& pattern, const
       what, near.empty() ? where_ids_are(options.command) : fmt::format("Did you mean `{}`?", near));
 }
 
-// Whether `pattern` may mean some case of a suite that could not be listed.
+// Returns whether `pattern` may match a case of a suite that could not be listed.
 bool may_mean(std::string_view pattern, const Case& test) {
   const std::size_t slash = pattern.find('/');
   return is_unlisted(test) && (slash == pattern.npos || glob_match(pattern.substr(0, slash), test.id));
 }
 
-// The id of a case; or of a suite, as the case is called that stands for one that could not be listed.
+// Returns whether `pattern` is the id of the case, or the name of its suite. The latter is the id of the case
+// of an unlisted suite.
 bool is_id(std::string_view pattern, const Case& test) {
   if (pattern == test.id) return true;
   if (is_unlisted(test)) return pattern.starts_with(test.id + "/");
   return pattern.find('/') == pattern.npos && test.id.starts_with(std::string(pattern) + "/");
 }
 
-// Marks the cases that one of the patterns matches; every pattern must match something, or may do so where nobody
-// knows the cases of a suite.
+// Marks the cases that one of the patterns matches. Every pattern must match a case. An exception are
+// patterns that may match a case of an unlisted suite.
 template <typename Matches>
 Result<void> mark(const char* option, const std::vector<std::string>& patterns,
                   const std::vector<Case>& cases, const SelectionOptions& options, Matches matches,

@@ -63,7 +63,7 @@ TEST(SelectCases, CaseOptionsAreLiteralIds) {
   EXPECT_THAT(selected(options({}, {"Copy.Peer"}))[1], "Did you mean `memory.xpu/Copy.Peer`?");
 }
 
-// The first of them stands for a suite that could not be listed.
+// Selects among three cases, of which the first represents an unlisted suite.
 std::vector<std::string> selected_with_unlisted(const SelectionOptions& options) {
   auto cases = cases_with({"broken", "memory.xpu/Copy.Peer", "attention/Moe.Big"});
   cases.front().unlisted = "failed to list";

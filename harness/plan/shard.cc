@@ -103,7 +103,8 @@ Balance balance_shards(Plan& plan, int count, const std::map<std::string, double
     return std::tie(b.ms, a.test->id) < std::tie(a.ms, b.test->id);
   });
 
-  // A shard with as much as another one has fewer cases: cases that take no time do not all go to the first.
+  // If two shards have equal totals, the one with fewer cases is next. Otherwise all cases without a duration
+  // would go to the first shard.
   using Load = std::tuple<double, std::size_t, int>;  // ms, cases, shard
   std::priority_queue<Load, std::vector<Load>, std::greater<>> least;
   for (int shard = 1; shard <= count; ++shard) least.emplace(0.0, 0, shard);
@@ -148,7 +149,7 @@ Result<Shard> checked(int index, int count, const std::string& source) {
       fmt::format("--shard auto: {} is shard {} of {}, which does not exist", source, index, count));
 }
 
-// What every task of a Slurm array is told alike. Its tasks are numbered first, first + step, ... last.
+// The values that all tasks of a Slurm array share. The task ids are first, first + step, ... last.
 struct SlurmArray {
   int first = 0;
   int last = 0;
@@ -176,8 +177,8 @@ Result<SlurmArray> read_slurm_array(const Environment& environment) {
   return Error::refused("--shard auto: SLURM_ARRAY_TASK_STEP must be greater than zero (got 0)");
 }
 
-// Whether the array has gaps is decided without the task's own number: either all
-// tasks have a shard, or none.
+// The check for gaps does not use the id of the task itself. Therefore either all tasks have a shard, or
+// none.
 Result<Shard> slurm_array_shard(const Environment& environment) {
   const auto array = read_slurm_array(environment);
   if (!array) return array.error();
@@ -195,7 +196,7 @@ Result<Shard> slurm_array_shard(const Environment& environment) {
   return checked((*id - array->first) / array->step + 1, array->count, fmt::format("{}={}", kSlurmTask, *id));
 }
 
-// An index and a count, as most schedulers have them.
+// The names of an index and a count variable, which most schedulers set.
 struct IndexAndCount {
   const char* index;
   const char* count;
@@ -210,7 +211,8 @@ Result<Shard> indexed_shard(const Environment& environment, const IndexAndCount&
   return checked(*index - names.first + 1, *count, fmt::format("{}={}", names.index, *index));
 }
 
-// A batch script is task 0 of the tasks that it asked for. It is the only one that runs, and would drop their shards.
+// A batch script runs as task 0 of the tasks that it requested. No other task runs, so their shards would be
+// lost.
 Result<Shard> slurm_step_shard(const Environment& environment) {
   if (find(environment, kSlurmStep) != nullptr)
     return indexed_shard(environment, {kSlurmRank, "SLURM_STEP_NUM_TASKS", 0});
@@ -223,7 +225,7 @@ Result<Shard> slurm_step_shard(const Environment& environment) {
 }
 
 struct Scheduler {
-  const char* variable;  // which is set where it speaks
+  const char* variable;  // set if the scheduler started the process
   Result<Shard> (*shard)(const Environment& environment);
 };
 

@@ -1,12 +1,14 @@
-// Which part of a plan one of several machines runs. Every machine decides this alone, from the ids and the
-// number of shards, so nobody has to hand out work. If a shard is added, cases move only to the new one.
+// Assigns the cases of a plan to shards, one for each machine. Every machine computes its shard from the case
+// ids and the number of shards, so no coordinator is needed. If a shard is added, cases move only to the new
+// shard.
 //
-// Rendezvous hashing (Thaler and Ravishankar, "Using name-based mappings to increase hit rates",
-// 1998): each shard has a weight for each id, and the shard with the largest weight has the case. The weight
-// of shard K is FNV-1a (64 bits) of the id, mixed with K by the finaliser of SplitMix64. It never changes: a
-// shard that is run again has the same cases.
+// The algorithm is rendezvous hashing (Thaler and Ravishankar, "Using name-based mappings to increase hit
+// rates", 1998). Each shard has a weight for each id, and the shard with the largest weight runs the case.
+// The weight of shard K is FNV-1a (64 bits) of the id, mixed with K by the finaliser of SplitMix64. The
+// weights never change: a repeated shard has the same cases.
 //
-// A balanced plan (balance_shards) is the exception: each of its cases has its shard, under the digest of the plan.
+// A balanced plan (balance_shards) is the exception. Each of its cases stores its shard, which is part of the
+// digest of the plan.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +24,7 @@
 
 namespace proctor {
 
+// Shard `index` of `count` shards.
 struct Shard {
   int index = 1;  // 1..count
   int count = 1;
@@ -31,38 +34,40 @@ struct Shard {
 
 inline constexpr int kMostShards = 10'000;
 
-// "2/4". A usage error names the value.
+// Parses "2/4". A usage error contains the value.
 Result<Shard> parse_shard(std::string_view text);
 
-// A number without sign or blanks, as shards are written.
+// Parses a number without sign or blanks, the form of shard numbers.
 std::optional<int> shard_number(std::string_view text);
 
-// FNV-1a of the id, mixed by the finaliser of SplitMix64.
+// Returns FNV-1a of the id, mixed by the finaliser of SplitMix64.
 std::uint64_t id_hash(std::string_view id);
 
-// The shard that has the case, 1..count.
+// Returns the shard of the case, 1..count.
 int shard_of(std::string_view id, int count);
 
-// Keeps only the cases of one shard, in their order. A plan that is balanced for another number of shards is refused.
+// Keeps only the cases of one shard, in their order. A plan that is balanced for another number of shards is
+// refused.
 Result<void> keep_shard(const Shard& shard, Plan& plan);
 
-// Shards of a plan that take about as long as each other.
+// The result of balancing: shards with similar total durations.
 //
-// Longest processing time first (Graham, "Bounds on multiprocessing timing anomalies", 1969): the longest case that is left
-// goes to the shard that has least. The longest shard takes at most 4/3 of the best division, and nearly the mean where
-// there are many cases.
+// The algorithm is longest processing time first (Graham, "Bounds on multiprocessing timing anomalies",
+// 1969). The longest unassigned case goes to the shard with the smallest total. The longest shard takes at
+// most 4/3 of the optimum. With many cases it takes nearly the mean.
 struct Balance {
-  std::vector<double> shard_ms{};  // how long the cases of each shard take, one after the other
+  std::vector<double> shard_ms{};  // total duration of the cases of each shard
   std::size_t unknown = 0;         // cases without a duration
 };
 
-// Gives every case of the plan its shard, 1 to `count`. `durations` are in ms, by the id of a case; for one without, see
-// ExpectedDurations. The same arguments give the same shards.
+// Assigns every case of the plan to a shard, 1 to `count`. `durations` maps case ids to ms. ExpectedDurations
+// has the default for other cases. The same arguments give the same shards.
 Balance balance_shards(Plan& plan, int count, const std::map<std::string, double>& durations);
 
-// Which shard this process is of, by the variables that schedulers and CI systems give their tasks (`--shard auto`):
+// Returns the shard of this process (`--shard auto`) from the variables that schedulers and CI systems set
+// for their tasks:
 //
-//   PROCTOR_SHARD                                        K/N; wins over all others
+//   PROCTOR_SHARD                                        K/N; takes precedence over all others
 //   SLURM_ARRAY_TASK_ID, _MIN, _MAX, _COUNT (_STEP)      a Slurm job array without gaps
 //   SLURM_PROCID, SLURM_STEP_NUM_TASKS                   a task of a Slurm step (SLURM_STEP_ID is set), from 0
 //   JOB_COMPLETION_INDEX, PROCTOR_SHARD_COUNT            an indexed Job of Kubernetes, from 0
@@ -70,10 +75,10 @@ Balance balance_shards(Plan& plan, int count, const std::map<std::string, double
 //   BUILDKITE_PARALLEL_JOB, BUILDKITE_PARALLEL_JOB_COUNT Buildkite's `parallelism`, from 0
 //   CIRCLE_NODE_INDEX, CIRCLE_NODE_TOTAL                 CircleCI's `parallelism`, from 0
 //
-// "One of one" says nothing where another one says more. Two that say more are refused: an array of steps is
-// no flat list of shards.
+// A variable set with one of one task is ignored if another set describes more tasks. Two sets with more than
+// one task are refused, because an array of steps is not a flat list of shards.
 
-// A usage error names what is missing, the impossible value, or the two that contradict each other.
+// A usage error names the missing variable, the impossible value, or the two contradicting sets.
 Result<Shard> shard_of_environment(const std::map<std::string, std::string>& environment);
 
 }  // namespace proctor

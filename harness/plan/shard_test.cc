@@ -43,7 +43,8 @@ TEST(Shard, CasesMoveOnlyToAddedShard) {
   }
 }
 
-// Computed from the description in the header by another program; a change would tear running series apart.
+// Another program computed these values from the description in the header. A changed hash would break
+// running series.
 TEST(Shard, TheHashIsFixed) {
   EXPECT_EQ(shard_of("", 4), 1);
   EXPECT_EQ(shard_of("a", 4), 2);
@@ -63,7 +64,7 @@ TEST(Shard, ParsesOnlyValidShards) {
   }
 }
 
-// Case i of suite i % suites is named after its number.
+// Returns a plan in which case i belongs to suite i % suites and is named after its number.
 Plan plan_with(std::size_t cases, std::size_t suites = 1) {
   Plan plan;
   plan.suites.resize(suites);
@@ -82,7 +83,7 @@ std::vector<int> shards_of_cases(const Plan& plan) {
   return shards;
 }
 
-// A trace: how long each of 1,000 cases takes.
+// Returns a duration for each of 1,000 cases.
 std::map<std::string, double> trace(const std::function<double(std::mt19937&)>& ms) {
   std::mt19937 random(7);
   std::map<std::string, double> durations;
@@ -94,7 +95,7 @@ TEST(Balance, ShardsAreCloseToMeanDuration) {
   const std::vector<std::map<std::string, double>> traces = {
       trace([](std::mt19937& random) { return std::uniform_real_distribution(1.0, 1000.0)(random); }),
       trace([](std::mt19937& random) { return std::lognormal_distribution(6.0, 2.0)(random); }),
-      // A few that take a minute, and many that take a second.
+      // A few cases take a minute, and many take a second.
       trace([](std::mt19937& random) { return random() % 50 == 0 ? 60'000.0 : 1000.0; })};
   for (const auto& durations : traces) {
     for (const int count : {2, 4, 7, 16}) {
@@ -118,7 +119,7 @@ TEST(Balance, UsesSuiteMedianForUnknownDurations) {
   Plan plan = plan_with(8, 2);  // suite 0: 0 2 4 6; suite 1: 1 3 5 7
   const Balance balance = balance_shards(plan, 2, {{"s/0", 10}, {"s/2", 10}, {"s/4", 100}});
   EXPECT_EQ(balance.unknown, 5u);
-  // 10 + 10 + 100 + 10, and 4 times the median of the plan: 10.
+  // The sum is 10 + 10 + 100 + 10, and 4 times the median of the plan, 10.
   EXPECT_EQ(balance.shard_ms[0] + balance.shard_ms[1], 170);
   EXPECT_EQ(std::max(balance.shard_ms[0], balance.shard_ms[1]), 100);
 }
@@ -216,7 +217,7 @@ TEST(SchedulerShard, MapsSlurmArrayWithoutGaps) {
   }
 }
 
-// Were some tasks refused and others not, the others would run a plan that cannot become whole.
+// If only some tasks were refused, the other tasks would run a plan that can never be complete.
 TEST(SchedulerShard, RejectsEveryTaskOfArrayWithGaps) {
   for (const auto& [ids, step] : {std::pair<std::vector<int>, int>{{1, 3, 7}, 1},
                                   {{1, 3, 7}, 2},
@@ -235,7 +236,7 @@ TEST(SchedulerShard, RejectsEveryTaskOfArrayWithGaps) {
               HasSubstr("SLURM_ARRAY_TASK_STEP must be greater than zero"));
 }
 
-// GitLab counts from 1, the others from 0.
+// GitLab counts from 1. The other services count from 0.
 TEST(SchedulerShard, ReadsShardFromCiVariables) {
   EXPECT_EQ(*shard_of_environment({{"CI_NODE_INDEX", "1"}, {"CI_NODE_TOTAL", "3"}}), (Shard{1, 3}));
   EXPECT_EQ(*shard_of_environment({{"BUILDKITE_PARALLEL_JOB", "2"}, {"BUILDKITE_PARALLEL_JOB_COUNT", "3"}}),
@@ -254,7 +255,7 @@ TEST(SchedulerShard, ReadsShardFromSlurmStep) {
   EXPECT_EQ(*shard_of_environment(task), (Shard{4, 4}));
 }
 
-// Of `sbatch -n2` the script is task 0 of two, and the second one never starts.
+// The script of `sbatch -n2` is task 0 of two, and the second task never starts.
 TEST(SchedulerShard, RejectsBatchScriptOfSeveralTasks) {
   const auto shard = shard_of_environment({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "2"}});
   ASSERT_FALSE(shard);

@@ -1,5 +1,5 @@
-// Checks the faults of a simulated run (PROCTOR_SIM_FAULTS) before anything starts: a typo, or a fault that
-// nothing could fire, would test nothing and look green.
+// Checks the faults of a simulated run (PROCTOR_SIM_FAULTS) before the run starts. A fault with a typo, or a
+// fault that can never fire, would test nothing, and the run would pass.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,9 @@
 
 namespace proctor {
 
-// `topology` is that of the run's simgpu devices, or null if the run has none. Errors are usage errors with
-// the near miss: unknown names and keys, bad values, a fault or a filter that no device of the run can match.
+// Returns a usage error with the near miss for unknown names and keys, for bad values, and for a fault or
+// filter that matches no device of the run. `topology` describes the simgpu devices of the run; it is null if
+// the run has none.
 Result<void> check_sim_faults(std::string_view faults, const simgpu::Topology* topology);
 
 }  // namespace proctor

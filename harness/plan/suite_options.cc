@@ -18,7 +18,7 @@ Error no_effect(const SuiteOption& option, const std::string& text) {
                         option.hint);
 }
 
-// Calls `use` with each text that is typed, and ends at an error.
+// Calls `use` with each typed text, and stops at the first error.
 template <typename Use>
 Result<void> for_each_typed(const SelectionOptions& typed, const Use& use) {
   for (const SuiteSetting& setting : suite_settings()) {
@@ -40,7 +40,7 @@ Result<void> apply_option(const SuiteSetting& setting, const std::string& text,
   }
   if (used) return {};
   Suite none;
-  if (auto put = setting.option.put(text, none); !put) return put;  // an invalid text comes first
+  if (auto put = setting.option.put(text, none); !put) return put;  // an invalid text is reported first
   return no_effect(setting.option, text);
 }
 

@@ -1,5 +1,5 @@
-// The options that replace settings of suites, as the rows of suite_settings.h have them. A typed value that changes nothing is
-// refused.
+// Applies the options that replace settings of suites. The rows of suite_settings.h define these options. A
+// typed value without any effect is refused.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@
 
 namespace proctor {
 
-// Replaces the settings of all suites for which the typed value counts.
+// Replaces the setting in all suites to which the typed value applies.
 Result<void> apply_suite_options(const SelectionOptions& typed, std::vector<SuiteConfig>& suites);
-// The same for the command of `exec`, whose devices are not known yet.
+// Replaces the settings of the command of `exec`, whose devices are not known yet.
 Result<void> apply_suite_options(const SelectionOptions& typed, Suite& command);
 
-// Refuse a typed value that does not count for any suite of a plan, or for the command, when their devices are known.
+// Refuses a typed value that applies to no suite of a plan, or not to the command. The devices must be known.
 Result<void> check_suite_options(const SelectionOptions& typed, const std::vector<Suite>& suites);
 Result<void> check_suite_options(const SelectionOptions& typed, const Suite& command);
 
-// Refuses a setting that does not count for the suite, whose backend is known. In a built-in suite, which has one
-// configuration for all backends, it becomes the default.
+// Refuses a setting that does not apply to the suite, whose backend is known. A built-in suite has one
+// configuration for all backends, so its setting becomes the default.
 Result<void> settle_unused_settings(const std::string& where, SuiteConfig& config);
 
 }  // namespace proctor

@@ -22,7 +22,7 @@ constexpr int kMaxExitCode = 255;
 constexpr std::string_view kMarkerPrefix = "marker:";
 constexpr const char* kWriteBackend = "Write backend = \"cuda\", \"xpu\" or \"auto\".";
 
-// ---- Keys that take more than their type ----
+// ---- Keys whose type is not sufficient ----
 
 void refuse_in_built_in(const char* key, SuiteTable& table) {
   table.reader.fail(
@@ -81,7 +81,7 @@ void read_directory(const char* key, SuiteTable& table) {
       (std::filesystem::path(table.directory) / *directory).lexically_normal().string();
 }
 
-// A number, or "marker:NAME": then the number is what a test without the marker needs, the default.
+// Reads a number, or "marker:NAME". With a marker, tests without it need the default number of devices.
 void read_devices(const char* key, SuiteTable& table) {
   TableReader& reader = table.reader;
   Suite& suite = table.config.suite;
@@ -123,7 +123,7 @@ void read_memory_cap(const char* key, SuiteTable& table) {
   table.config.suite.mem_cap = *bytes;
 }
 
-// Whatever variable_problem() refuses by its name.
+// Returns the schema of names that variable_problem() does not refuse.
 std::string env_form() {
   std::string names = "PROCTOR_.*";
   for (const VisibilityVariable& variable : visibility_variables())
@@ -164,7 +164,7 @@ Result<void> put_devices(const std::string& text, Suite& suite) {
   const int devices = std::stoi(text);
   if (devices < 0) return Error::refused(fmt::format("--gpus must not be negative (got {})", devices));
   suite.devices = devices;
-  suite.devices_marker.clear();  // the number holds for all cases
+  suite.devices_marker.clear();  // the number applies to all cases
   return {};
 }
 
@@ -193,7 +193,7 @@ Result<void> put_variable(const std::string& text, Suite& suite) {
   return {};
 }
 
-// ---- For which suites a value counts ----
+// ---- Conditions under which a value applies to a suite ----
 
 bool may_use_devices(const Suite& suite, const std::string& /*text*/) {
   return suite.backend != Backend::kNone || suite.devices_by == DevicesBy::kAuto;

@@ -1,7 +1,8 @@
-// The settings of a suite. Each has one row. The reader of [suite.NAME] and its JSON schema (config_tables.h), the options that
-// replace a key (suite_options.h), `proctor exec` (opaque.h) and the plan file are made of the rows. Limits have rows of their own
-// (limit_settings.h). To add a setting: a member of Suite, a row in suite_settings.cc, and its comment in defaults.toml. An
-// option also has its row in the table of options (harness/request/option.h).
+// The settings of a suite. Each setting is one row of suite_settings(). The rows define the reader of
+// [suite.NAME] and its JSON schema (config_tables.h), the options that replace a key (suite_options.h),
+// `proctor exec` (opaque.h) and the plan file. limit_settings.h has the rows of limits. A new setting needs a
+// member of Suite, a row in suite_settings.cc, and a comment in defaults.toml. An option also needs a row in
+// the table of options (harness/request/option.h).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,7 @@ namespace proctor {
 struct SuiteTable {
   TableReader& reader;
   const std::string& origin;     // "proctor.toml:12"
-  const std::string& directory;  // of the file
+  const std::string& directory;  // directory of the file
   SuiteConfig& config;
 };
 
@@ -32,43 +33,46 @@ using SuiteMember =
                  std::string Suite::*, std::vector<std::string> Suite::*,
                  std::map<std::string, std::string> Suite::*, const Kind * Suite::*, Backend Suite::*>;
 
-// The option that replaces the setting in all suites for which it counts.
+// The option that replaces the setting in all suites to which it applies.
 struct SuiteOption {
-  std::string name{};                                                    // "--mask"; "": none
-  std::vector<std::string> (*typed)(const SelectionOptions&) = nullptr;  // empty: not given
+  std::string name{};                                                    // "--mask"; "": no option
+  std::vector<std::string> (*typed)(const SelectionOptions&) = nullptr;  // returns the typed texts
   Result<void> (*put)(const std::string& text, Suite& suite) = nullptr;  // its error names the option
-  // The error where it counts for no suite: "--mask uuid has no effect: " and these words.
+  // Text after "--mask uuid has no effect: " if the option applies to no suite.
   std::string no_suite{};
   std::string hint{};
-  bool judged_last = false;  // also when the devices of all suites are known
-  // Refuses it for the command of `exec` whose devices are known. `option` is "--mask uuid".
+  bool judged_last = false;  // checks again when the devices of all suites are known
+  // Refuses the option for the command of `exec`, whose devices are known. `option` is "--mask uuid".
   Result<void> (*check_command)(const std::string& option, const std::string& text,
                                 const Suite& suite) = nullptr;
 };
 
+// One row: a setting, its key, its option and its member in a plan file.
 struct SuiteSetting {
-  std::string key{};     // of [suite.NAME]; "": none
-  SuiteMember member{};  // none: of SuiteConfig
-  // The range of a number, and the values of a text.
+  std::string key{};     // key of [suite.NAME]; "": no key
+  SuiteMember member{};  // none: the value is in SuiteConfig
+  // The range of a number, and the valid values of a text.
   int least = 0;
   int most = 0;
   std::vector<std::string> choices{};
-  void (*read)(const char* key, SuiteTable& table) = nullptr;  // where the type of the member is not enough
-  bool fixed_if_built_in = false;                              // a file cannot change it in a built-in suite
-  // The suites that use the value; null: all. `text` is of the option.
+  // needed if the member's type is not sufficient
+  void (*read)(const char* key, SuiteTable& table) = nullptr;
+  bool fixed_if_built_in = false;  // a file cannot change it in a built-in suite
+  // Returns whether the suite uses the value; null: all suites do. `text` is the option's text.
   bool (*counts)(const Suite& suite, const std::string& text) = nullptr;
-  std::string hint_if_unused{};  // a key that does not count is refused with it; "": it is ignored
+  std::string hint_if_unused{};  // hint if an unused key is refused; "": it is ignored
   SuiteOption option{};
-  std::string in_plan{};            // the member of a plan file; "": none
-  bool omitted_at_default = false;  // so that plans from before the member have the digest that they had
-  // Its part of the digest of a plan, if it changes what the cases do: "--mem-cap=4G"; "": none.
+  std::string in_plan{};            // member name in a plan file; "": none
+  bool omitted_at_default = false;  // omits default values, so that digests of older plans stay the same
+  // Returns the setting's part of the digest of a plan, if it changes the behaviour of cases: "--mem-cap=4G";
+  // "": none.
   std::string (*in_digest)(const Suite& suite) = nullptr;
 };
 
-// In the order in which a table is read.
+// Returns the settings in the order in which a table is read.
 const std::vector<SuiteSetting>& suite_settings();
 
-// Calls `use` with the pointer to the member, if the setting has one.
+// Calls `use` with the pointer to the member, if the setting has a member.
 template <typename Use>
 void with_member(const SuiteSetting& setting, const Use& use) {
   std::visit(

@@ -1,4 +1,4 @@
-// What the tests of this module share: scratch directories and a runner of real listing commands.
+// Shared helpers of the tests in harness/plan: scratch directories, and a runner of real listing commands.
 #pragma once
 
 #include <map>
@@ -11,29 +11,30 @@
 
 namespace proctor::testing_support {
 
+// A directory for files of a test, which is removed at the end of the scope.
 class ScratchDirectory {
  public:
   const std::string& path() const { return path_; }
-  // Both return the path of the new file.
+  // Writes a file and returns its path.
   std::string write(const std::string& name, std::string_view text) const;
-  std::string write_script(const std::string& name, std::string_view body) const;  // #!/bin/sh, executable
+  std::string write_script(const std::string& name, std::string_view body) const;  // #!/bin/sh; executable
 
  private:
   TempDir directory_;
   std::string path_ = directory_.string();
 };
 
-// Starts the command with its stdout, stderr and events (descriptor 3) in files, and waits for it.
+// Runs the command and waits for its end. Its stdout, stderr and events (descriptor 3) go to files.
 Result<ListOutput> run_listing(const ListCommand& command);
 
-// A runner for tests in which nothing may be started.
+// A runner for tests in which no program may be started. It returns an internal error.
 Result<ListOutput> refuse_to_run(const ListCommand& command);
 
-// The built sample_gtest program.
+// Returns the path of the built sample_gtest program.
 std::string sample_gtest();
-// The program of testdata/listener_gtest.cc, which has our listener.
+// Returns the program of testdata/listener_gtest.cc, which contains Proctor's listener.
 std::string listener_gtest();
-// The program of testdata/sample_benchmark.cc; "" without Google Benchmark.
+// Returns the program of testdata/sample_benchmark.cc, or "" without Google Benchmark.
 std::string sample_benchmark();
 
 }  // namespace proctor::testing_support

@@ -18,7 +18,7 @@ constexpr const char* kNeededOfSkip =
     "An entry needs case = \"attention/Moe*\", reason = \"waits for driver 580\", owner = \"jane\" and "
     "expires = 2027-03-01.";
 
-// A text of which something can be seen.
+// Reads a text that must contain a visible character.
 void read_words(TableReader& reader, const char* key, std::string& out) {
   reader.declare(key, R"({"type": "string", "pattern": "[^ \\t\\n\\v\\f\\r]"})");
   reader.read(key, out);

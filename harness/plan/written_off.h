@@ -1,5 +1,6 @@
-// Tests that a project writes off for a while. They are planned, shown and counted as skipped, and not started. An entry
-// that has expired, or is about no case, only warns: it hides nothing.
+// The [[skip]] entries of a project: cases that are skipped until a date. They are planned, reported and
+// counted as skipped, and not started. An entry that has expired, or that matches no case, has only a
+// warning. It skips no case.
 //
 //   [[skip]]
 //   case    = "attention/Moe*"         # glob over the id
@@ -20,34 +21,37 @@
 
 namespace proctor {
 
+// One table [[skip]].
 struct WrittenOff {
-  std::string cases{};  // glob
+  std::string cases{};  // glob for case ids
   std::string reason{};
   std::string owner{};
   Day expires{};
   std::string origin{};  // "proctor.toml:12"
 
   bool holds_on(Day today) const { return today <= expires; }
-  // "waits for driver 580 (jane, until 2027-03-01)", the value of the reason Reason::kConfig.
+  // Returns "waits for driver 580 (jane, until 2027-03-01)", the value of the reason Reason::kConfig.
   std::string text() const;
 };
 
-// The keys of an entry, sorted.
+// Returns the keys of an entry, sorted.
 const std::vector<std::string>& written_off_keys();
 
-// `reader` reads the table of an entry at `origin` with these keys, and has the mistake, if there is one.
+// Reads an entry at `origin`. `reader` reads its table with these keys, and records a mistake.
 WrittenOff read_written_off(TableReader& reader, const std::string& origin);
 
-// Gives each case the first entry that is about it and holds. Warns about entries that have expired.
+// Assigns to each case the first valid entry that matches it. Returns warnings about expired entries that
+// match a case.
 std::vector<Warning> write_off(const std::vector<WrittenOff>& entries, Day today, std::vector<Case>& cases);
 
-// Clears `config_skip` of the cases whose entries have expired since the plan was made, with a warning for each entry.
+// Clears `config_skip` of the cases whose entries have expired since the plan was made. Returns a warning for
+// each entry.
 std::vector<Warning> take_back_expired(Day today, std::vector<Case>& cases);
 
-// The entries that write off cases, for RunPlanned::narrowed. The gate has a rule for skips.
+// Returns the entries that skip cases, for RunPlanned::narrowed. The gate has its own rule for skips.
 std::vector<NarrowingOption> narrowing_of_skips(const std::vector<Case>& cases);
 
-// The members of an entry in JSON, in which only texts are.
+// Returns the members of an entry for JSON. All values are strings.
 std::map<std::string, std::string> to_members(const WrittenOff& entry);
 Result<WrittenOff> written_off_of(const std::map<std::string, std::string>& members);
 

@@ -26,7 +26,7 @@ std::vector<Case> cases_named(const std::vector<std::string>& ids) {
   return cases;
 }
 
-// "ID: reason", of those that are written off.
+// Returns "ID: reason" for each skipped case.
 std::vector<std::string> reasons_of(const std::vector<Case>& cases) {
   std::vector<std::string> reasons;
   for (const Case& test : cases) {
@@ -58,7 +58,7 @@ TEST(WrittenOff, DoesNotWarnAboutOtherSuites) {
   EXPECT_TRUE(write_off({skip_of("a/*", "old", 2026y / 11 / 29)}, kDayOfSkips, cases).empty());
 }
 
-// It is red because nobody knows its cases.
+// The case of an unlisted suite stays a failure, because the cases of the suite are unknown.
 TEST(WrittenOff, UnlistedSuiteIsKept) {
   auto cases = cases_named({"a"});
   cases[0].unlisted = "exited with 3";

@@ -68,8 +68,8 @@ void Capture::write_log(Stream stream, std::string_view bytes, Clock::time_point
   open_line_ = {.fd = fd, .stream = stream, .mark = lseek(fd, 0, SEEK_CUR) - after};
 }
 
-// Adds what belongs to the line that the log ends with, in the file itself: nothing waits in memory for its newline, so
-// a runner that is killed loses no last words. Returns how many bytes that were.
+// Appends bytes to the last line of the log, in the file itself, and returns their number. No output waits in
+// memory for its newline, so a killed runner loses none.
 std::size_t Capture::continue_line(int fd, Stream stream, std::string_view bytes) {
   if (open_line_.fd != fd || open_line_.stream != stream || bytes.empty()) return 0;
   const std::size_t newline = bytes.find('\n');
@@ -93,7 +93,7 @@ int Capture::current_fd() {
   return newer_.fd ? newer_.fd.get() : head_.fd.get();
 }
 
-// The spill files have no name: a runner that is killed leaves only the head behind.
+// The spill files have no name, so a killed runner leaves only the head of the log.
 void Capture::rotate() {
   const std::string directory = path_.substr(0, path_.find_last_of('/') + 1);
   UniqueFd fresh(open(directory.empty() ? "." : directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
@@ -107,7 +107,7 @@ void Capture::rotate() {
     info_.write_failed = true;
     return;
   }
-  open_line_.fd = -1;  // its number may be that of another file soon
+  open_line_.fd = -1;  // another file can get this descriptor number soon
   info_.dropped_bytes += older_.bytes;
   older_ = std::move(newer_);
   newer_ = Segment{std::move(fresh), 0};
@@ -146,7 +146,7 @@ OutputInfo Capture::finish() {
     append_segment(older_);
     append_segment(newer_);
   } else if (!path_.empty() && !info_.write_failed) {
-    info_.log.clear();  // nothing was printed, no file was made
+    info_.log.clear();  // the case printed nothing, so no file exists
   }
   info_.stdout_tail = out_tail_.text();
   info_.stderr_tail = err_tail_.text();

@@ -1,10 +1,10 @@
 // Stores the output of a case: one log with both streams in order, and the last 64 KiB of each stream in
-// memory.
+// memory. CaseOutput writes to it.
 //
 // Log format, one entry per line of output:
 //
 //      0.001234 out| a full line
-//      0.001301 err\ a piece without a newline at its end
+//      0.001301 err\ a piece that has no newline
 //
 // The entry has the seconds since the start, the stream, `|` (a newline followed) or `\` (no newline), one
 // blank and the bytes. A line written in pieces is one entry with the time of its first byte, unless output
@@ -31,7 +31,7 @@ namespace proctor {
 inline constexpr std::size_t kTailBytes = 64 * 1024;
 inline constexpr std::uint64_t kLogPartBytes = 4 * 1024 * 1024;
 
-// The last `capacity` bytes of a stream.
+// Keeps the last `capacity` bytes of a stream.
 class TailRing {
  public:
   explicit TailRing(std::size_t capacity) : capacity_(capacity) {}
@@ -44,14 +44,15 @@ class TailRing {
   std::size_t next_ = 0;
 };
 
+// Writes the log of one case and keeps the tails of its streams.
 class Capture {
  public:
-  // If `path` is empty, no log is written to disk. `part` is a parameter for tests.
+  // An empty `path` means that no log is written to disk. `part` is a parameter for tests.
   Capture(std::string path, Clock::time_point start, std::uint64_t part = kLogPartBytes);
 
   void append(Stream stream, std::string_view bytes, Clock::time_point now);
 
-  // Joins head, mark and tail into one file. Call once.
+  // Joins head, mark and tail into one file. Call this once.
   OutputInfo finish();
 
  private:

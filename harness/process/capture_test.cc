@@ -28,7 +28,7 @@ class CaptureTest : public testing::Test {
   using Milliseconds = std::chrono::milliseconds;
 };
 
-// Takes a log apart again: the bytes of one stream, exactly.
+// Extracts the exact bytes of one stream from a log.
 std::string stream_bytes(const std::string& log, const std::string& tag) {
   std::istringstream lines(log);
   std::string line;
@@ -58,7 +58,7 @@ TEST_F(CaptureTest, JoinsPiecesIntoOneLine) {
   Capture capture(log_path(), at(0));
   capture.append(Stream::kOut, "loss", at(1));
   capture.append(Stream::kOut, " ", at(2));
-  EXPECT_EQ(log(), "     0.001000 out\\ loss \n");  // nothing waits in memory
+  EXPECT_EQ(log(), "     0.001000 out\\ loss \n");  // no byte waits in memory
   capture.append(Stream::kOut, "0.5\nnext", at(3));
   capture.append(Stream::kOut, "\n", at(4));
   capture.append(Stream::kOut, "\n", at(5));
@@ -129,7 +129,7 @@ TEST_F(CaptureTest, EmptyOutputCreatesNoFile) {
   EXPECT_FALSE(std::filesystem::exists(log_path()));
 }
 
-// A case can put there what blocks, or leads elsewhere, before the log is opened.
+// A case can create a FIFO or a link at the path of the log before the log is opened.
 TEST_F(CaptureTest, ReplacesFifoOrLinkAtPath) {
   const std::string elsewhere = directory_ + "/elsewhere";
   for (const auto& plant :

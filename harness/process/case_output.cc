@@ -20,7 +20,8 @@
 namespace proctor {
 namespace {
 
-constexpr std::size_t kPiece = 4096;  // PIPE_BUF: a pipe that polls writable takes so much without blocking
+// PIPE_BUF: a pipe that polls writable accepts this amount without blocking
+constexpr std::size_t kPiece = 4096;
 constexpr std::size_t kFull = 64 * 1024;
 
 bool is_regular_file(int fd) {
@@ -90,7 +91,7 @@ void PassThrough::fail(int err) {
   pending_.clear();
 }
 
-// Only for what can be waited for: a regular file always has room.
+// Only for descriptors that epoll accepts: a regular file always has room.
 void PassThrough::wait() {
   if (waiting_) return;
   if (!room_.is_open()) {
@@ -115,7 +116,8 @@ void PassThrough::wait() {
 namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
-constexpr std::size_t kLastReadBytes = 1024 * 1024;  // what is taken from a pipe after everything is dead
+// most bytes read from a pipe after the end of all processes
+constexpr std::size_t kLastReadBytes = 1024 * 1024;
 
 struct Pipe {
   UniqueFd read;
@@ -126,7 +128,7 @@ std::optional<Pipe> make_pipe() {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) return std::nullopt;
   Pipe pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
-  fcntl(fds[0], F_SETFL, O_NONBLOCK);  // only our end: the case must see an ordinary pipe
+  fcntl(fds[0], F_SETFL, O_NONBLOCK);  // only the runner's end: the case must see an ordinary pipe
   return pipe;
 }
 
@@ -159,7 +161,8 @@ std::optional<SpawnError> CaseOutput::make_pipes(GuardSetup& setup, ChildEnds& e
     setup.out = STDOUT_FILENO;
     setup.err = STDERR_FILENO;
   } else {
-    // The case has a session of its own: a terminal of the caller's would be read by both.
+    // The case has its own session. If it inherited a terminal, both the caller and the case would read from
+    // it.
     if (spec_.pass_through && isatty(STDIN_FILENO) == 0) {
       setup.in = STDIN_FILENO;
     } else {
@@ -184,7 +187,8 @@ void CaseOutput::watch(std::function<void()> on_closed) {
 void CaseOutput::watch_one(Descriptor& descriptor, Source source) {
   descriptor.async_wait(Descriptor::wait_read,
                         [self = shared_from_this(), &descriptor, source](boost::system::error_code ec) {
-                          // Closed meanwhile: the wait was aborted, or its completion was already queued.
+                          // The descriptor was closed in the meantime: the wait was aborted, or its
+                          // completion was already queued.
                           if (ec == boost::asio::error::operation_aborted || !descriptor.is_open()) return;
                           self->read_and_go_on(descriptor, source);
                         });
@@ -209,7 +213,7 @@ void CaseOutput::read_and_go_on(Descriptor& descriptor, Source source) {
 void CaseOutput::close_one(Descriptor& descriptor) {
   boost::system::error_code ignored;
   descriptor.close(ignored);
-  const auto on_closed = on_closed_;  // it may call close()
+  const auto on_closed = on_closed_;  // a copy, because it may call close()
   if (on_closed) on_closed();
 }
 
@@ -277,7 +281,7 @@ void CaseOutput::abandon_readers() {
   }
 }
 
-// Its end only, if it is long: the loop waits for it.
+// Adds the captured file to the output, but only the end of a long file, because the loop waits for this.
 void CaseOutput::take_captured(Source source, const std::string& file) {
   const auto opened = open_regular(file, kAnySize);
   ::unlink(file.c_str());

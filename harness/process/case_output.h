@@ -1,5 +1,5 @@
 // Reads the output of a running case: stdout and stderr go to the capture, the lines of the events pipe to
-// the callback. One turn of the loop reads at most 64 KiB, so much output does not delay timers.
+// the callback. One turn of the loop reads at most 64 KiB, so a lot of output does not delay timers.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -19,29 +19,30 @@ namespace proctor {
 
 // Copies the output of a case to a descriptor of the runner, byte for byte and without delay.
 //
-// The loop never blocks on a slow reader. Bytes that do not fit are kept. If there are many, the case's pipe
-// is no longer read, so the command waits for its reader as it would without a runner. If the reader is gone,
-// the case's pipe is closed, and the command gets SIGPIPE as it would without a runner.
+// The loop never blocks on a slow reader. Bytes that do not fit are kept. If many are pending, the case's
+// pipe is not read, so the command waits for its reader as it would without a runner. If the reader closes
+// its end, the case's pipe is closed, and the command gets SIGPIPE as it would without a runner.
 //
 // `break_commands` is for a log in which the CI system executes commands: commands in the output are made
 // ineffective (base/workflow_commands.h). A regular file is not such a log.
 class PassThrough : public std::enable_shared_from_this<PassThrough> {
  public:
-  // `fd` still belongs to the caller.
+  // The caller still owns `fd`.
   PassThrough(boost::asio::io_context& io, int fd, bool break_commands = false);
 
   void write(std::string_view bytes);
 
-  // Whether so many bytes are pending that no more should be read.
+  // Returns true if so many bytes are pending that no more should be read.
   bool is_full() const;
   bool is_empty() const { return pending_.empty(); }
-  // Whether the reader closed its end. No bytes are kept then.
+  // Returns true if the reader closed its end. No bytes are kept then.
   bool is_missing() const { return ended_; }
-  // Why bytes were lost ("No space left on device"), or "". A closed reader is not a loss.
+  // The reason why bytes were lost ("No space left on device"), or "". A closed reader does not count as a
+  // loss.
   const std::string& lost() const { return lost_; }
   std::size_t broken_commands() const { return guard_ ? guard_->broken() : 0; }
 
-  // Calls `then` once, from the loop, when all bytes are written or lost, or the reader is gone.
+  // Calls `then` once, from the loop, when all bytes are written or lost, or the reader closed its end.
   void on_empty(std::function<void()> then);
   // Drops the pending bytes, and never calls `then`.
   void abandon();
@@ -62,13 +63,14 @@ class PassThrough : public std::enable_shared_from_this<PassThrough> {
   std::function<void()> then_;
 };
 
+// The pipes of one case, from their creation to the end of its output. ContainedProcess owns it.
 class CaseOutput : public std::enable_shared_from_this<CaseOutput> {
  public:
   // `spec` must outlive this object. It uses log_path, captured_in, events, keep_stdout, max_kept_stdout,
   // pass_through, on_output and on_event_line.
   CaseOutput(boost::asio::io_context& io, const ProcessSpec& spec, Clock::time_point start);
 
-  // The case's ends of the pipes. Close them once the guard has them. make_pipes() sets in, out, err and
+  // The case's ends of the pipes. Close them once the guard has copies. make_pipes() sets in, out, err and
   // events of `setup`.
   struct ChildEnds {
     UniqueFd in, out, err, events;
@@ -83,9 +85,9 @@ class CaseOutput : public std::enable_shared_from_this<CaseOutput> {
   Clock::time_point last_activity() const { return paused_ ? Clock::now() : last_activity_; }
   void forgive_silence() { last_activity_ = Clock::now(); }
 
-  // After the end of all processes: reads the rest of the pipes and closes them. The amount is limited,
-  // because a process outside of the case may hold an end. Returns true if all of it has been passed through.
-  // Otherwise calls `then` later, when it has been.
+  // Reads the remaining bytes of the pipes after the end of all processes, and closes the pipes. The amount
+  // is limited, because a process outside of the case may hold an end. Returns true if all bytes have been
+  // passed through. Otherwise calls `then` once they have been.
   bool read_rest(std::function<void()> then);
   // Stops waiting for readers that do not read.
   void abandon_readers();
@@ -114,7 +116,7 @@ class CaseOutput : public std::enable_shared_from_this<CaseOutput> {
   Descriptor events_;
   std::function<void()> on_closed_;
   Clock::time_point last_activity_;
-  int paused_ = 0;  // streams whose reader has no room
+  int paused_ = 0;  // number of streams whose reader has no room
   Capture capture_;
   LineSplitter event_lines_;
   std::string kept_stdout_;

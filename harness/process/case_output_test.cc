@@ -32,7 +32,7 @@ class PassThroughTest : public testing::Test {
     return all;
   }
 
-  // More than any pipe takes at once; every place differs from its neighbours.
+  // More bytes than any pipe accepts at once. Each position has different text, so lost bytes are detected.
   static std::string flood() {
     std::string text;
     while (text.size() < 512 * 1024) text += std::to_string(text.size()) + ",";

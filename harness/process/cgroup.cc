@@ -35,7 +35,7 @@ bool write_file(const UniqueFd& fd, std::string_view text) {
   return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// From its beginning. ENODEV: it was removed.
+// Reads the file from its beginning. ENODEV: the cgroup was removed.
 Result<std::string> read_again(const UniqueFd& fd) {
   std::string text;
   char buffer[4096];
@@ -48,7 +48,8 @@ Result<std::string> read_again(const UniqueFd& fd) {
   }
 }
 
-// With those below it, which a test may have made. The kernel refuses where a process is left.
+// Removes a cgroup with those below it, which a test may have created. The kernel refuses if a process is
+// left.
 void remove_empty(const std::filesystem::path& cgroup) {
   if (rmdir(cgroup.c_str()) == 0) return;
   std::error_code error;
@@ -70,8 +71,8 @@ bool lists(const std::string& path, const std::string& word) {
 
 }  // namespace
 
-// Fields of a mountinfo line up to " - " vary in number; the file system type stands
-// right after it (proc(5)).
+// The number of fields of a mountinfo line before " - " varies. The file system type follows directly after
+// it (proc(5)).
 std::vector<std::string> cgroup2_mounts() {
   std::vector<std::string> found;
   std::ifstream mounts("/proc/self/mountinfo");
@@ -99,7 +100,7 @@ Result<std::string> own_cgroup_directory() {
   if (!mount) return Error{ErrorKind::kSystem, "find a cgroup2 mount", "", ENOENT};
   const auto path = own_path();
   if (!path) return Error{ErrorKind::kSystem, "find the cgroup2 line of /proc/self/cgroup", "", ENOENT};
-  // A path that starts with /.. lies outside the cgroup namespace: only the mount itself can be used.
+  // A path that starts with /.. is outside the cgroup namespace, so only the mount itself can be used.
   if (path->starts_with("/..") || *path == "/") return *mount;
   return *mount + *path;
 }
@@ -108,7 +109,7 @@ Result<std::string> own_cgroup_directory() {
 
 Result<Cgroup> Cgroup::create(const std::string& path, mode_t mode) {
   if (mkdir(path.c_str(), mode) != 0) return Error::system("create cgroup " + path, errno);
-  Cgroup made(path);  // from here on it is removed again
+  Cgroup made(path);  // its destructor removes the directory
   made.fd_ = UniqueFd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!made.fd_) return Error::system("open cgroup " + path, errno);
   made.kill_ = open_in(made.fd(), "cgroup.kill", O_WRONLY);
@@ -161,17 +162,18 @@ std::vector<pid_t> Cgroup::members() const {
   std::istringstream procs(text ? *text : "");
   std::vector<pid_t> pids;
   for (pid_t pid = 0; procs >> pid;) {
-    if (pid > 0) pids.push_back(pid);  // 0: of another PID namespace
+    if (pid > 0) pids.push_back(pid);  // 0: a process of another PID namespace
   }
   return pids;
 }
 
-// ---- that of a run ----
+// ---- the cgroup of a run ----
 
 namespace {
 
 constexpr std::string_view kRunPrefix = "proctor-";
-// The maker sets the sticky bit after it has locked the directory. It holds the lock until it ends.
+// The run that creates the directory sets the sticky bit after it has locked the directory. It holds the lock
+// until it ends.
 constexpr mode_t kUnlockedMode = 0755;
 constexpr mode_t kLockedMode = 01755;
 
@@ -181,8 +183,8 @@ bool is_at(int directory, const std::string& path) {
   return stat(path.c_str(), &there) == 0 && fstat(directory, &held) == 0 && there.st_ino == held.st_ino;
 }
 
-// Removes the cgroups of runs that died without a record. A lock on a removed directory proves nothing about a new one of
-// the same name.
+// Removes the cgroups of runs that died without a record. A lock on a removed directory does not protect a
+// new directory with the same name.
 void remove_abandoned(const std::string& parent) {
   std::error_code error;
   for (std::filesystem::directory_iterator at(parent, error), end; !error && at != end; at.increment(error)) {
@@ -195,8 +197,9 @@ void remove_abandoned(const std::string& parent) {
   }
 }
 
-// Another run removes only what has the sticky bit, so it cannot remove the directory before it is locked. A run that is
-// killed in between leaves an empty directory.
+// Creates the directory without the sticky bit and locks it. Other runs remove only directories with the
+// sticky bit, so they cannot remove this one before it is locked. A run that is killed in between leaves an
+// empty directory.
 Result<Cgroup> create_locked(const std::string& path) {
   auto made = Cgroup::create(path, kUnlockedMode);
   if (!made) return made;
@@ -217,7 +220,7 @@ Result<RunCgroup> RunCgroup::create(const std::string& parent, const std::string
     return write_file(open_in(run.directory_.fd(), "cgroup.subtree_control", O_WRONLY), controller);
   };
   run.has_pids_limit_ = lists(path + "/cgroup.controllers", "pids") && enable("+pids");
-  // For memory.peak of each case.
+  // The memory controller provides memory.peak for each case.
   if (lists(path + "/cgroup.controllers", "memory")) enable("+memory");
   return run;
 }

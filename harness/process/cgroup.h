@@ -17,15 +17,15 @@ namespace proctor {
 
 std::optional<std::string> cgroup2_mount();
 
-// All of them.
+// Returns all cgroup2 mounts.
 std::vector<std::string> cgroup2_mounts();
 
-// Where this process may create cgroups: its own path below the cgroup2 mount, which /proc/self/mountinfo
-// names. An error if there is no cgroup2 mount, or no entry in /proc/self/cgroup.
+// Returns the directory in which this process may create cgroups: its own path below the cgroup2 mount, which
+// /proc/self/mountinfo names. It is an error if no cgroup2 is mounted, or /proc/self/cgroup has no entry.
 Result<std::string> own_cgroup_directory();
 
-// A cgroup that this process made. Its descriptors are opened at creation and used for kill() and empty():
-// they work even if a test changes the path, or lowers the runner's limit of open files. The destructor
+// A cgroup that this process made. Its descriptors are opened at creation and used for kill() and empty().
+// They work even if a test changes the path, or lowers the runner's limit of open files. The destructor
 // removes the cgroup and those that a test made in it, except cgroups that still have processes.
 class Cgroup {
  public:
@@ -36,14 +36,14 @@ class Cgroup {
 
   int fd() const { return fd_.get(); }
   const std::string& path() const { return path_; }
-  // Sends SIGKILL to every member, also in nested cgroups. A concurrent fork cannot escape it.
+  // Sends SIGKILL to every member, including nested cgroups. A concurrent fork cannot escape it.
   bool kill() const;
-  // True if cgroup.events has `populated 0`, which proves that no member is left, also in nested cgroups. A
-  // file that cannot be read counts as not empty.
+  // Returns true if cgroup.events has `populated 0`, which proves that no member is left, including nested
+  // cgroups. An unreadable file counts as not empty.
   bool empty() const;
-  // True if cgroup.freeze contains 1. A file that cannot be read counts as not frozen.
+  // Returns true if cgroup.freeze contains 1. An unreadable file counts as not frozen.
   bool frozen() const;
-  // Members of this cgroup itself, for messages. Some may be missing.
+  // The members of this cgroup itself, for messages. Some may be missing.
   std::vector<pid_t> members() const;
 
  private:
@@ -73,24 +73,24 @@ class RunCgroup {
 
 inline constexpr int kPidsLimit = 4096;  // per case, if the pids controller is available
 
-// Detects that another process killed the cgroup of a case or of the whole run. The kernel reports no
-// sender of SIGKILL, but inotify(7) reports each write to cgroup.kill. It also reports the write of the guard, so the
-// caller checks before it orders a kill.
+// Detects that another process killed the cgroup of a case or of the whole run. The kernel does not report
+// the sender of SIGKILL, but inotify(7) reports each write to cgroup.kill. A write of the guard is reported
+// too, so the caller checks before it orders a kill.
 class CgroupWatch {
  public:
-  // One case. It watches from begin() to end().
+  // The watch of one case, from begin() to end().
   struct Leaf {
     int id = -1;
-    unsigned before = 0;  // writes to the cgroup.kill of the run
+    unsigned before = 0;  // earlier writes to the cgroup.kill of the run
   };
 
-  // `run`: the directory of the run's cgroup. Without inotify, was_killed() is always false.
+  // `run`: the directory of the run's cgroup. If inotify fails, was_killed() is always false.
   explicit CgroupWatch(const std::string& run);
 
   Leaf begin(const std::string& leaf);
   void end(const Leaf& leaf);
 
-  // True if a process has written to the cgroup.kill of the leaf or of the run since begin().
+  // Returns true if a process has written to the cgroup.kill of the leaf or of the run since begin().
   bool was_killed(const Leaf& leaf);
 
  private:

@@ -23,7 +23,7 @@ constexpr const char* kOther = "20260131T120000Z-00ab13";
 
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-// In a cgroup of its own, so that it never sees those of real runs.
+// The test runs in a separate parent cgroup, so it never sees the cgroups of real runs.
 class CgroupTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -47,7 +47,7 @@ TEST_F(CgroupTest, NextRunRemovesCgroupOfDeadRun) {
   if (dead == 0) {
     auto run = RunCgroup::create(parent_, kOne);
     auto leaf = run ? run->make_leaf("1") : Result<Cgroup>(run.error());
-    _exit(leaf ? 0 : 1);  // without a destructor
+    _exit(leaf ? 0 : 1);  // runs no destructor
   }
   int status = 1;
   waitpid(dead, &status, 0);
@@ -119,7 +119,7 @@ TEST_F(CgroupTest, KillsMembersWithoutFreeDescriptors) {
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);
   const rlimit none{0, before.rlim_max};
-  setrlimit(RLIMIT_NOFILE, &none);  // what a test can do to its runner
+  setrlimit(RLIMIT_NOFILE, &none);  // a test can lower this limit of its runner
   EXPECT_FALSE(leaf->empty());
   EXPECT_TRUE(leaf->kill());
   setrlimit(RLIMIT_NOFILE, &before);
@@ -131,7 +131,7 @@ TEST_F(CgroupTest, KillsMembersWithoutFreeDescriptors) {
   EXPECT_TRUE(leaf->empty()) << "it is gone";
 }
 
-// inotify reports a write to an ordinary file as it does one to cgroup.kill.
+// inotify reports a write to an ordinary file in the same way as a write to cgroup.kill.
 class CgroupWatchTest : public testing::Test {
  protected:
   std::string make(const std::string& name) const {

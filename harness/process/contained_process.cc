@@ -31,13 +31,14 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-constexpr Milliseconds kReapPoll{
-    1};  // between a guard's end and its reaping, which is mostly the same moment
-// Between two looks at a guard that is silent, or has ended and is not there for reaping. It is lost for a fact only.
+constexpr Milliseconds kReapPoll{1};  // a guard can usually be reaped at the moment of its end
+// Interval of checks on a guard that is silent, or that has ended and cannot be reaped yet. The guard counts as lost
+// only if a check finds a reason.
 constexpr Milliseconds kPollGuard{1'000};
-// Most leaders leave nothing: only of what is left after this is its use of processors measured.
+// Most leaders leave no processes behind. The CPU use of a tree is measured only if processes are left after
+// this time.
 constexpr Milliseconds kQuickDrain{20};
-constexpr int kQuickSweeps = 200;  // a millisecond apart; those after them:
+constexpr int kQuickSweeps = 200;  // one per millisecond; later sweeps use the next interval
 constexpr Milliseconds kSlowSweep{50};
 constexpr int kBusyTextRetries = 3;  // a test binary that is still being written (ETXTBSY)
 constexpr Milliseconds kBusyTextPause{20};
@@ -52,10 +53,12 @@ void set_foreground(pid_t group) {
   pthread_sigmask(SIG_SETMASK, &saved, nullptr);
 }
 
-// A case that was given the terminal (--no-capture, --debugger) made its own process group the foreground
-// group: now it is the runner's again.
+// Makes the runner's process group the foreground group again. A case that got the terminal (--no-capture,
+// --debugger) had made its own group the foreground group.
 void take_terminal_back() { set_foreground(getpgrp()); }
 
+// The implementation: one guard with its pipes, limits and timers. The sections below follow the state
+// machine in contained_process.h.
 class GuardedProcess final : public ContainedProcess, public std::enable_shared_from_this<GuardedProcess> {
  public:
   GuardedProcess(asio::io_context& io, Containment& containment, ProcessSpec spec, OnEnd on_end)
@@ -101,7 +104,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     } else if (phase_ == Phase::kLimitHook) {
       terminate(signal, grace);
     } else if (phase_ == Phase::kDraining) {
-      // From the loop: whoever stops it may be in the middle of a list of those that run.
+      // Posted to the loop, because the caller may be iterating over a list of running processes.
       asio::post(io_, [self = shared_from_this()] {
         if (self->phase_ == Phase::kDraining) self->kill_everything();
       });
@@ -228,17 +231,17 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   void leave_limit_hook() {
     if (phase_ != Phase::kLimitHook) return;
     terminate(SIGTERM, spec_.limits.grace);
-    check_done();  // it may have ended by itself meanwhile
+    check_done();  // the case may have ended by itself in the meantime
   }
 
-  // ---- the ladder ----
+  // ---- termination: signal, grace, SIGKILL ----
 
   void terminate(int signal, Milliseconds grace) {
     phase_ = Phase::kTerminating;
     end_.termination.signal_sent = signal;
     if (grace.count() > 0) {
       order(guard::CommandType::kSignal, signal);
-      order(guard::CommandType::kSignal, SIGCONT);  // a stopped process sees the signal only when it goes on
+      order(guard::CommandType::kSignal, SIGCONT);  // a stopped process handles the signal only after SIGCONT
     }
     arm_grace(grace);
   }
@@ -260,7 +263,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     });
   }
 
-  // Of what is left, which may have had no processor to end on.
+  // Gives the remaining processes time to end. They may not have had a CPU yet.
   void start_draining() {
     phase_ = Phase::kDraining;
     arm_drain(std::min(spec_.drain, kQuickDrain), [this] {
@@ -286,7 +289,8 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   }
 
   void kill_everything() {
-    if (phase_ == Phase::kDraining) awaits_report_of_kill();  // the guard kills by the same file
+    // the guard writes to the same file for its kill
+    if (phase_ == Phase::kDraining) awaits_report_of_kill();
     if (guard_exited_) return finish();
     restore_limits(recipe_);
     end_.termination.leaked_processes = find_leaked_processes(
@@ -303,7 +307,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     await_killed(spec_.reap);
   }
 
-  // What was killed needs a processor to end on, and its guard one to reap it.
+  // Waits for the end of killed processes. Each needs a CPU to end, and the guard needs one to reap it.
   void await_killed(Milliseconds wait) {
     step_timer_.expires_after(wait);
     step_timer_.async_wait([self = shared_from_this()](error_code ec) {
@@ -360,9 +364,9 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     });
   }
 
-  // A guard that is silent waits for a processor, unless somebody holds it.
+  // Checks a silent guard. It counts as waiting for a CPU, unless it is stopped or traced.
   void find_answer() {
-    read_reports();  // the answer may have come while this process was busy
+    read_reports();  // the response may have come while this process was busy
     if (guard_exited_ || unanswered_ == 0) return;
     const std::string why = why_lost();
     if (why.empty()) return await_answer();
@@ -376,7 +380,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     return patience_->is_over(spec_.reap) ? "it did nothing for " + format_duration(spec_.reap) : "";
   }
 
-  // What it was told is done here.
+  // Treats the guard as lost, and sends the last ordered signals from the runner.
   void miss_answer(const std::string& why) {
     held_ = true;
     patience_.reset();
@@ -391,7 +395,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     guard::signal_descendants(guard_pid_, SIGCONT);
   }
 
-  // ---- when another process ends the case ----
+  // ---- another process ended the case ----
 
   void lose_cgroup(const std::string& why) {
     end_.cause = EndCause::kGuardLost;
@@ -411,13 +415,13 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     return Clock::now() - end_.leader_ended < kQuickDrain;
   }
 
-  // ---- when the guard does not end the case: the runner does ----
+  // ---- the runner ends the case, because the guard does not ----
 
   void lose_guard(const std::string& why) {
     if (end_.termination.guard_lost.empty()) end_.termination.guard_lost = why;
   }
 
-  // Until nothing is found any more, or the reap deadline has come.
+  // Sweeps until no process is found, or the reap deadline is over.
   void take_over() {
     if (sweep_) return;
     if (phase_ != Phase::kKilling) start_killing();
@@ -462,15 +466,15 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     });
   }
 
-  // False at end-of-file: the guard is dying.
+  // Returns false at end-of-file: the guard is ending.
   bool read_reports() {
     for (;;) {
       if (!control_.is_open()) return false;
       guard::Report report{};
       const ssize_t got = recv(control_.native_handle(), &report, sizeof(report), MSG_DONTWAIT);
       if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-      // The guard ended with a command of ours unread (unix(7)): the error comes once,
-      // before its last reports.
+      // The guard ended with an unread command of the runner (unix(7)). The error comes once, before the last
+      // reports of the guard.
       if (got < 0 && errno == ECONNRESET) continue;
       if (got != sizeof(report)) return false;
       handle(report);
@@ -508,7 +512,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     });
   }
 
-  // It has ended. Who is traced can only be reaped once the tracer has ended, too.
+  // Polls for a guard that has ended. A traced guard can only be reaped after its tracer has ended.
   void poll_guard(Clock::time_point looked) {
     if (guard_exited_ || reap_guard()) return;
     if (!sweep_ && Clock::now() - looked > kPollGuard) {
@@ -525,7 +529,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     });
   }
 
-  // Without blocking: that it has ended is a hint only.
+  // Reaps the guard if it has ended. The call does not block, because end-of-file is only a hint of that end.
   bool reap_guard() {
     siginfo_t info{};
     const int got = waitid(P_PID, static_cast<id_t>(guard_pid_), &info, WEXITED | WNOHANG);
@@ -546,12 +550,13 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     return "it was killed by signal " + std::to_string(info.si_status);
   }
 
-  // Only with its word is the case over; and a leaf can be looked into. What a guard held that is dead comes to
-  // the runner as the nearest subreaper; when it was PID 1, the kernel has ended all of it.
+  // Ends the case if the guard reported a clean end (`word`) and the leaf, if there is one, is empty. Otherwise the
+  // runner sweeps: as the nearest subreaper it has adopted the processes of a dead guard. If the guard was PID 1, the
+  // kernel has ended all of its processes.
   void on_guard_exit(bool word) {
     if (spawn_failure_) return fail_to_start(*std::exchange(spawn_failure_, std::nullopt));
     if (!leader_status_ && end_.cause == EndCause::kExited) end_.cause = EndCause::kGuardLost;
-    if (sweep_) return;  // it goes on until nothing is found
+    if (sweep_) return;  // the sweep continues until it finds no process
     const bool was_init = in_pid_namespace(recipe_, spec_.reach);
     if (!was_init && (!word || (leaf_ && !leaf_->empty()))) return take_over();
     check_done();
@@ -562,7 +567,8 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     if (sweep_ && !swept_) return;
     if (waits_for_retry_ || phase_ == Phase::kLimitHook) return;
     if (phase_ == Phase::kDraining && awaits_report_of_kill()) return;
-    if (phase_ == Phase::kDraining && output_->is_open()) return;  // end-of-file, or the fixed window
+    // ends at end-of-file, or after the drain time
+    if (phase_ == Phase::kDraining && output_->is_open()) return;
     finish();
   }
 
@@ -583,7 +589,8 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     guard_children_.reset();
   }
 
-  // Nothing more is expected of the case; its output may still wait for the runner's own reader.
+  // No further event of the case is expected. Its output may still wait for the reader of the runner's own
+  // output.
   void finish() {
     if (phase_ == Phase::kPassingOn || phase_ == Phase::kEnded) return;
     phase_ = Phase::kPassingOn;
@@ -591,7 +598,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
     if (output_->read_rest([self = shared_from_this()] { self->end(); })) return end();
     step_timer_.cancel();
     if (end_.cause == EndCause::kExited && !spec_.limits.timeout)
-      return;  // it waits for its reader, as `cat` does
+      return;  // it waits for its reader without a limit, as `cat` does
     const auto limit = end_.started + spec_.limits.timeout.value_or(Milliseconds(0));
     step_timer_.expires_at(std::max(limit, Clock::now() + spec_.limits.grace));
     step_timer_.async_wait([self = shared_from_this()](error_code ec) {
@@ -600,7 +607,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   }
 
   void report_waits() {
-    if (!limit_clock_) return;  // it never ran
+    if (!limit_clock_) return;  // the command never ran
     add_waits(end_.usage, (leaf_ ? gauge_.now() : gauge_.without_tree()) - before_,
               recipe_.frozen->total() - frozen_before_);
     end_.usage.wait_source = leaf_ ? "cgroup" : "system";
@@ -640,7 +647,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
 
   pid_t guard_pid_ = 0;
   bool guard_exited_ = true;
-  UniqueFd guard_children_;  // opened before the case could take the right to open files from the runner
+  UniqueFd guard_children_;  // opened before the case could lower the runner's limit of open files
   std::optional<int> leader_status_;
   std::pair<std::int64_t, std::int64_t> leader_usage_;  // microseconds, KiB
   std::optional<SpawnError> spawn_failure_;
@@ -648,8 +655,8 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   CgroupWatch::Leaf watched_;
   bool holds_ = false;  // freeze() was called, and thaw() not yet
   std::string containment_id_;
-  int unanswered_ = 0;  // orders
-  bool held_ = false;   // the guard: it has missed one
+  int unanswered_ = 0;  // orders without a response
+  bool held_ = false;   // the guard missed an order
   std::optional<Sweep> sweep_;
   int sweeps_ = 0;
   bool swept_ = false;
@@ -662,8 +669,8 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   asio::steady_timer answer_timer_;
   asio::steady_timer sweep_timer_;
   std::optional<Clock::time_point> killed_at_;
-  std::optional<FairTime> fair_;      // since the leader's end, or the kill
-  std::optional<Patience> patience_;  // with a guard that has been silent for a while
+  std::optional<FairTime> fair_;      // since the end of the leader, or the kill
+  std::optional<Patience> patience_;  // time that a silent guard has had
   Clock::time_point asked_at_{};
   Clock::time_point grace_ends_{};  // on the clock without frozen time
   PressureGauge gauge_;
@@ -671,7 +678,7 @@ class GuardedProcess final : public ContainedProcess, public std::enable_shared_
   Microseconds throttled_before_{0};
   Clock::duration frozen_before_{0};
   std::shared_ptr<CaseOutput> output_;
-  std::shared_ptr<LimitClock> limit_clock_;  // once it was started
+  std::shared_ptr<LimitClock> limit_clock_;  // null until the limits start
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// One command in one containment, from spawn to the proof that its processes are gone. State machine of a
-// case:
+// Runs one command in one containment, from spawn to the proof that its processes are gone. Attempts and
+// probes use it. State machine of a case:
 //
 //   starting --exec ok--> running --leader exits--> draining --pipes at EOF and nothing left--> ended
 //      |                     |                         |
@@ -9,7 +9,7 @@
 //                            (TERM+CONT to the tree)  `--reap deadline (30 s)--> ended(unkillable)
 //
 // The leader is the process that runs the command. After a timeout or a stall, and before the first signal,
-// `on_limit` may inspect the process tree for at most `limit_hook`. With `pass_through`, the process counts
+// `on_limit` may inspect the process tree for at most `limit_hook`. If `pass_through` is set, the process counts
 // as ended only when the reader has taken its output.
 //
 // The guard counts as lost if it ended without its final report (guard/protocol.h) or another process reaped
@@ -19,7 +19,7 @@
 // killed processes (process/fair_time.h).
 //
 // The leader's exit determines the outcome, even if another process still holds its pipes. SIGKILL to the
-// whole containment always follows, also if the leader ended at the first signal.
+// whole containment always follows, even if the leader ended at the first signal.
 //
 // All functions are called on the event loop's only thread, and none blocks. `on_end` is called exactly once.
 #pragma once
@@ -41,7 +41,7 @@ class ContainedProcess {
  public:
   using OnEnd = std::function<void(ProcessEnd)>;
 
-  // Starts at once. A refusal is reported through `on_end`, which is posted and never called from start().
+  // Starts at once. `on_end` reports a refusal too; it is posted and never called from start().
   static std::shared_ptr<ContainedProcess> start(boost::asio::io_context& io, Containment& containment,
                                                  ProcessSpec spec, OnEnd on_end);
 

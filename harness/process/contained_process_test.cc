@@ -32,7 +32,8 @@ using testing::Optional;
 TEST_P(ContainedProcessTest, ReportsExitCodeAndSignalOfLeader) {
   EXPECT_THAT(run(shell("exit 7")).exit_code, Optional(7));
   EXPECT_THAT(run(shell("kill -SEGV $$")).exit_signal, Optional(SIGSEGV));
-  // As PID 1 of a namespace these two would be seen as signal 11, and not at all.
+  // If the command were PID 1 of a namespace, the first would appear as signal 11, and the second would have
+  // no effect.
   EXPECT_THAT(run(shell("kill -ABRT $$")).exit_signal, Optional(SIGABRT));
   EXPECT_THAT(run(shell("kill -TERM $$")).exit_signal, Optional(SIGTERM));
 }
@@ -114,7 +115,7 @@ TEST_P(ContainedProcessTest, RejectsArgumentsWithNulByte) {
   }
 }
 
-// As execvp does it.
+// PATH is searched as execvp does.
 TEST_P(ContainedProcessTest, SearchesCommandInPath) {
   std::ofstream(directory_ + "/tool") << "#!/bin/sh\necho here\n";
   chmod((directory_ + "/tool").c_str(), 0755);
@@ -137,7 +138,7 @@ TEST_P(ContainedProcessTest, SearchesCommandInPath) {
   EXPECT_EQ(said_with({}, "true"), "") << "found without PATH";
 }
 
-// What is cut off a path leaves the path of another program.
+// A truncated path would be the path of another program.
 TEST_P(ContainedProcessTest, RejectsTooLongPath) {
   std::string slashes(4095 - directory_.size() - std::string("/tool").size(), '/');
   std::ofstream(directory_ + "/tool") << "#!/bin/sh\n";
@@ -179,11 +180,11 @@ TEST_P(ContainedProcessTest, StartsWithCleanSignalsAndDescriptors) {
   signal(SIGALRM, old_alarm);
   signal(SIGPIPE, old_pipe);
   EXPECT_THAT(end.exit_code, Optional(0));
-  // `ls` itself holds the fourth: the directory it lists.
+  // `ls` itself holds the fourth: the directory that it lists.
   EXPECT_EQ(end.kept_stdout, "0 1 2 3 SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
 }
 
-// The lease is the write end of a FIFO: its reader sees the end exactly when nobody holds it any more.
+// The lease is the write end of a FIFO. Its reader gets end-of-file exactly when no process holds the lease.
 TEST_P(ContainedProcessTest, ProcessTreeHoldsLeases) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -227,7 +228,7 @@ TEST_P(ContainedProcessTest, RaisesButNeverLowersCoreLimit) {
     spec.core_limit = 0;
     EXPECT_EQ(run(spec).kept_stdout, hard == 4096 ? "0\n8\n" : "0\n2\n");
   }
-  setrlimit(RLIMIT_CORE, &before);  // where that is permitted
+  setrlimit(RLIMIT_CORE, &before);  // fails without the permission to raise the limit
 }
 
 TEST_P(ContainedProcessTest, LeaderExitEndsLeakedProcesses) {
@@ -266,7 +267,7 @@ TEST_P(ContainedProcessTest, EndsTreeAfterAttackOnGuard) {
   EXPECT_TRUE(reads_eof(reader.get(), 0));
 }
 
-// The verdict is given, and whoever would end the rest is dead.
+// The verdict is reported, and the process that would kill the remaining processes is dead.
 TEST_P(ContainedProcessTest, RunnerEndsProcessThatKillsGuard) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -282,15 +283,15 @@ TEST_P(ContainedProcessTest, RunnerEndsProcessThatKillsGuard) {
   EXPECT_TRUE(reads_eof(reader.get(), 0));
 }
 
-// A test of the same user may lower the limit of open files of its guard and its runner. This class makes a process
-// that is the runner and can never raise it again; its failures are the test's.
+// A test of the same user may lower the limit of open files of its guard and its runner. This class forks a
+// process that is the runner and can never raise the limit again. Failures in it fail the test.
 class RunnerWithoutFilesTest : public ContainedProcessTest {
  protected:
   template <typename Body>
   void in_a_runner(Body body) {
     const pid_t runner = fork();
     if (runner == 0) {
-      (void)containment_.release();  // that of the parent
+      (void)containment_.release();  // the containment of the parent
       drop_right_to_raise_limits();
       auto opened = Containment::open(GetParam(), "test-" + std::to_string(getpid()));
       EXPECT_TRUE(opened.ok());
@@ -307,7 +308,7 @@ class RunnerWithoutFilesTest : public ContainedProcessTest {
     EXPECT_EQ(status, 0);
   }
 
-  // The case has already done it to its guard, and leaves a daemon with a child.
+  // The case has already lowered the limit of its guard, and leaves a daemon with a child behind.
   ProcessSpec takes_files(const std::string& fifo, const std::string& then) {
     ProcessSpec spec = shell("exec 9>" + fifo +
                              "; (setsid sh -c 'trap \"\" TERM; sleep 1000 & sleep 1000' >/dev/null 2>&1 &); "
@@ -359,13 +360,14 @@ TEST_P(RunnerWithoutFilesTest, StillReportsTimeout) {
   EXPECT_TRUE(reads_eof(reader.get(), 0));
 }
 
-// Everything that can be found is ended; that nothing else carries the mark of the case cannot be proven.
+// Every process that can be found is killed. It cannot be proven that no other process has the containment
+// id.
 TEST_P(RunnerWithoutFilesTest, LostGuardReportsUnreapableProcesses) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   in_a_runner([&] {
     ProcessSpec spec = takes_files(fifo, "kill -9 $PPID; sleep 1000");
-    spec.reach = Reach::kMachine;  // else it cannot kill its guard
+    spec.reach = Reach::kMachine;  // otherwise the case cannot kill its guard
     spec.limits.timeout = Milliseconds(2'000);
     spec.limits.grace = Milliseconds(100);
     spec.reap = Milliseconds(1'000);
@@ -379,7 +381,7 @@ TEST_P(RunnerWithoutFilesTest, LostGuardReportsUnreapableProcesses) {
 
 INSTANTIATE_TEST_SUITE_P(Layers, RunnerWithoutFilesTest, testing::ValuesIn(kAllLayers), layer_name);
 
-// Whoever asks for its command line sleeps with it. Its file is its child's, and that one can be killed.
+// A read of the command line of this process blocks. Its file is served by its child, which can be killed.
 TEST_P(ContainedProcessTest, LockedProcessMemoryDoesNotBlockRunner) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "misbehaving";
   if (geteuid() != 0 || access("/dev/fuse", R_OK | W_OK) != 0) GTEST_SKIP() << "needs: FUSE as root";
@@ -400,7 +402,7 @@ TEST_P(ContainedProcessTest, LockedProcessMemoryDoesNotBlockRunner) {
   EXPECT_THAT(commands, testing::Contains("[misbehaving]"));
 }
 
-// `server & exec proctor ...`
+// The runner is started as in `server & exec proctor ...`.
 TEST_P(ContainedProcessTest, SparesProcessesStartedBeforeContainment) {
   containment_.reset();
   const pid_t server = fork();
@@ -422,7 +424,8 @@ TEST_P(ContainedProcessTest, SparesProcessesStartedBeforeContainment) {
   waitpid(server, nullptr, 0);
 }
 
-// Each SIGCONT is followed by a SIGSTOP: either the guard is fast enough, or the runner ends the case and it.
+// Each SIGCONT is followed by a SIGSTOP. Either the guard is fast enough, or the runner kills the case and
+// the guard.
 TEST_P(ContainedProcessTest, EndsCaseWithRepeatedlyStoppedGuard) {
   const std::string fifo = make_fifo();
   const UniqueFd reader(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -436,7 +439,7 @@ TEST_P(ContainedProcessTest, EndsCaseWithRepeatedlyStoppedGuard) {
   EXPECT_TRUE(reads_eof(reader.get(), 0));
 }
 
-// As on a machine that has no processor for it: silent, and not held by anybody.
+// The guard is silent and not stopped or traced, as on a machine that has no CPU for it.
 TEST_P(ContainedProcessTest, WaitsForGuardWithoutCpuTime) {
   const auto mount = cgroup2_mount();
   const std::string group = mount.value_or("") + "/frozen-guard-" + std::to_string(getpid());
@@ -448,7 +451,7 @@ TEST_P(ContainedProcessTest, WaitsForGuardWithoutCpuTime) {
     std::ofstream(group + "/cgroup.procs") << guard;
     std::ofstream(group + "/cgroup.freeze") << 1;
     thaws = std::thread([&group] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(2'500));  // longer than two looks
+      std::this_thread::sleep_for(std::chrono::milliseconds(2'500));  // longer than two checks
       std::ofstream(group + "/cgroup.freeze") << 0;
     });
     done();
@@ -461,7 +464,7 @@ TEST_P(ContainedProcessTest, WaitsForGuardWithoutCpuTime) {
   EXPECT_GE(end.guard_late, Milliseconds(1'000));
 }
 
-// The number of the next process counts the probe's own processes too.
+// The pid of the next process shows how many processes the probe started.
 TEST_P(ContainedProcessTest, SessionProbesContainmentOnce) {
   const std::string known = directory_ + "/known";
   const auto info = containment_->info();
@@ -542,8 +545,8 @@ TEST_P(ContainedProcessTest, StopForwardsSignalAndSecondStopKills) {
   EXPECT_TRUE(end->termination.forced);
 }
 
-// Whoever stops a process may be in the middle of a list of processes, which its end would change. The guard has ended,
-// and the end waits for whoever still holds the output of the case: here, this test.
+// stop() must not call back from inside, because its caller may be iterating over a list of processes. The
+// guard has ended, and the case waits only for this test, which holds its output.
 TEST_P(ContainedProcessTest, StopNeverCallsEndHandlerSynchronously) {
   boost::asio::io_context io(1);
   std::shared_ptr<ContainedProcess> process;
@@ -576,7 +579,7 @@ TEST_P(ContainedProcessTest, StopNeverCallsEndHandlerSynchronously) {
   EXPECT_TRUE(ended && stopped);
 }
 
-// Number 3 is the guard's control socket, 6 is its first lease, and 200 is above all of its descriptors.
+// Descriptor 3 is the guard's control socket, 6 its first lease, and 200 is above all of its descriptors.
 TEST_P(ContainedProcessTest, InheritedDescriptorsKeepTheirNumbers) {
   const std::string file = directory_ + "/lease";
   std::ofstream(file) << "";
@@ -601,7 +604,7 @@ TEST_P(ContainedProcessTest, InheritedDescriptorsKeepTheirNumbers) {
   }
 }
 
-// A loop that is used again must not see a stale readiness of an earlier case (boostorg/process #564).
+// A reused loop must not see a stale readiness of an earlier case (boostorg/process #564).
 TEST_P(ContainedProcessTest, ManyCasesLeakNoDescriptors) {
   const auto open_fds = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
@@ -629,12 +632,13 @@ TEST_P(ContainedProcessTest, KilledRunnerLeavesNoProcesses) {
   kill(runner, SIGKILL);
   waitpid(runner, nullptr, 0);
   EXPECT_TRUE(reads_eof(reader.get(), 5'000));
-  // This process is a subreaper too: the guard, orphaned, ends here.
+  // This process is a subreaper too: it adopts the guard, which ends here.
   while (waitpid(-1, nullptr, 0) > 0) {
   }
 }
 
-// A frozen process of cgroup v1 ignores SIGKILL until it is thawed: the closest thing to a hung driver call.
+// A frozen process of cgroup v1 ignores SIGKILL until it is thawed, much like a process in a hung driver
+// call.
 TEST_P(ContainedProcessTest, ReportsUnkillableProcess) {
   const std::string freezer = "/sys/fs/cgroup/freezer/proctor-test-" + std::to_string(getpid());
   if (mkdir(freezer.c_str(), 0755) != 0) GTEST_SKIP() << "needs a writable cgroup v1 freezer";
@@ -653,7 +657,7 @@ TEST_P(ContainedProcessTest, ReportsUnkillableProcess) {
   while (waitpid(-1, nullptr, 0) > 0) {
   }
   rmdir(freezer.c_str());
-  // The leaf was still populated when its case ended, so it was left behind.
+  // The leaf still had processes when its case ended, so it was not removed.
   if (!containment_->run_cgroup().empty()) rmdir((containment_->run_cgroup() + "/2").c_str());
 }
 
@@ -662,7 +666,7 @@ INSTANTIATE_TEST_SUITE_P(Layers, ContainedProcessTest, testing::ValuesIn(kAllLay
 TEST(Containment, ListsMissingGuaranteesOfLayers) {
   for (const LayerProbe& probe : Containment::probe_all()) {
     if (probe.works) {
-      // Whoever reads what is lost also reads how to mend it.
+      // Every missing guarantee comes with its fix.
       EXPECT_EQ(probe.not_guaranteed.empty(), probe.how_to_improve.empty()) << to_string(probe.layer);
     } else {
       EXPECT_NE(probe.why_not, "");

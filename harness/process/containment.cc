@@ -28,7 +28,7 @@ std::string own_directory() { return std::filesystem::path(own_program()).parent
 
 namespace {
 
-// Guards, cases and helper programs start with it as descriptors 0 to 2.
+// Guards, cases and helper programs start with /dev/null as descriptors 0 to 2.
 Result<void> check_null_device() {
   constexpr const char* kNull = "/dev/null";
   const UniqueFd null(::open(kNull, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
@@ -42,7 +42,7 @@ Result<void> check_null_device() {
   return error;
 }
 
-// Everything on which the result of a probe depends, as one line. "": some of it is not known.
+// Returns everything that the result of a probe depends on, as one line. "": part of it is unknown.
 std::string surroundings(std::optional<Layer> wanted, const std::string& guard) {
   struct stat program {};
   const auto cgroup = own_cgroup_directory();
@@ -69,7 +69,7 @@ std::string to_text(const ProbedLayer& probed) {
                      static_cast<int>(probed.signal_scope));
 }
 
-// None: the file is of other surroundings, or not complete.
+// Returns none if the file has other surroundings or is incomplete.
 std::optional<ProbedLayer> read_known(const std::string& file, const std::string& where) {
   if (file.empty() || where.empty()) return std::nullopt;
   std::istringstream text(read_file_or_empty(file));
@@ -110,9 +110,10 @@ Result<std::unique_ptr<Containment>> Containment::open(std::optional<Layer> want
   const auto guard = guard_path(programs);
   if (!guard) return guard.error();
   if (auto usable = check_null_device(); !usable) return usable.error();
-  // Orphans of a guard that a test killed come to the runner instead of the machine's init.
+  // The runner adopts the orphans of a guard that a test killed, instead of the machine's init.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // A test of the same user cannot trace this process, nor read its memory. Root can, where no signal scope is.
+  // A test of the same user cannot trace this process or read its memory. Root can, unless a signal scope
+  // applies.
   prctl(PR_SET_DUMPABLE, 0);
   const std::string where = known_file.empty() ? "" : surroundings(wanted, *guard);
   if (const auto known = read_known(known_file, where)) {

@@ -16,7 +16,7 @@ std::string read_of(pid_t pid, const char* name) {
   return read_file_or_empty("/proc/" + std::to_string(pid) + "/" + name);
 }
 
-// The first number of schedstat: the time on a processor, in nanoseconds.
+// Returns the first number of schedstat: the time on a CPU, in nanoseconds.
 Microseconds ran_for(pid_t pid) {
   const std::string text = read_of(pid, "schedstat");
   std::int64_t nanoseconds = 0;

@@ -1,6 +1,6 @@
 // Time limits for the runner's own parts. They do not count the time in which a process waited for a CPU, so
-// that a busy machine does not make it look stuck. After ten times the limit, a process counts as stuck in
-// any case.
+// a busy machine does not make a process look stuck. After ten times the limit, it counts as stuck in any
+// case.
 #pragma once
 
 #include <sys/types.h>
@@ -17,12 +17,12 @@ namespace proctor {
 
 inline constexpr int kMostPatience = 10;  // times a limit, in real time
 
-// Time of a process tree since construction, without frozen time and without its waits for a CPU.
+// The time of a process tree since construction, without frozen time and without its waits for a CPU.
 class FairTime {
  public:
   FairTime(const PressureGauge& gauge, const FrozenTime& frozen);
 
-  // Zero: the limit is reached.
+  // Returns the remaining time of `limit`. Zero: the limit is reached.
   Milliseconds left_of(Milliseconds limit) const;
 
  private:
@@ -32,13 +32,13 @@ class FairTime {
   Pressure before_;
 };
 
-// Time that one process has taken for an answer.
+// The time that one process has used while its response is pending.
 class Patience {
  public:
   // Checks the process; 0: its pid is not known yet. Call it about once a second. A longer time between two
   // calls counts as one second.
   void sample(pid_t pid);
-  // Whether it could run and did nothing for as long as `limit`.
+  // Returns true if the process could run and did nothing for as long as `limit`.
   bool is_over(Milliseconds limit) const { return idle_ >= limit || real_ >= kMostPatience * limit; }
 
  private:
@@ -49,12 +49,12 @@ class Patience {
   Clock::duration real_{0};
 };
 
-// Time limit for the end of killed processes. A process that waits for a CPU does not use it up.
+// A time limit for the end of killed processes. Waits of such a process for a CPU do not count.
 class KillWait {
  public:
   explicit KillWait(Milliseconds limit) : limit_(limit), last_(Clock::now()) {}
 
-  // `left`: the processes that have not ended. Call it between two checks.
+  // `left`: the processes that have not ended. Call this between two checks.
   bool is_over(const std::vector<pid_t>& left);
 
  private:
@@ -64,7 +64,7 @@ class KillWait {
   Clock::duration real_{0};
 };
 
-// What keeps a process from running: "it is stopped", "process 7 traces it"; "": nothing.
+// Returns why a process cannot run: "it is stopped", "process 7 traces it"; "" if it can.
 std::string held_by(pid_t pid);
 
 }  // namespace proctor

@@ -30,7 +30,7 @@ class Child {
   ~Child() {
     kill(pid_, SIGKILL);
     int status = 0;
-    while (waitpid(pid_, &status, 0) == pid_ && WIFSTOPPED(status)) {  // of one that is traced
+    while (waitpid(pid_, &status, 0) == pid_ && WIFSTOPPED(status)) {  // a traced child reports stops first
     }
   }
   Child(const Child&) = delete;
@@ -129,7 +129,7 @@ TEST(FrozenTime, ExcludesTimeWhileProcessIsStopped) {
     raise(SIGSTOP);
     const auto counted = known(frozen) - before;
     const auto real = Clock::now() - real_before;
-    // What was stopped is left out of one, and named by the other.
+    // now() leaves out the stopped time, and total() contains it.
     const bool left_out = real >= kStopped && counted <= real - kStopped + Milliseconds(200);
     _exit(left_out && frozen.total() >= kStopped - Milliseconds(200) ? 0 : 1);
   }

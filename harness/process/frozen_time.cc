@@ -16,9 +16,9 @@ namespace proctor {
 namespace {
 
 constexpr Milliseconds kBeat{100};
-constexpr int kSilentBeats = 3;  // after which the thread counts as not awake
+constexpr int kSilentBeats = 3;  // the thread counts as not awake after these
 
-// How long the calling thread has waited for a processor, which the kernel counts without a break.
+// Returns how long the calling thread has waited for a CPU. The kernel counts this without gaps.
 Clock::duration waited_for_processor(const UniqueFd& schedstat) {
   std::array<char, 96> text{};
   if (pread(schedstat.get(), text.data(), text.size() - 1, 0) <= 0) return Clock::duration(0);
@@ -27,7 +27,7 @@ Clock::duration waited_for_processor(const UniqueFd& schedstat) {
   return std::chrono::nanoseconds(std::strtoll(second, nullptr, 10));
 }
 
-// Grows while the machine is suspended (clock_gettime(2)).
+// Returns a value that grows while the machine is suspended (clock_gettime(2)).
 Clock::duration suspended_so_far() {
   timespec boot{};
   timespec monotonic{};
@@ -51,7 +51,7 @@ void FrozenTime::watch() {
   std::promise<void> ready;
   thread_ = std::thread([this, &ready] { run(ready); });
   pthread_sigmask(SIG_SETMASK, &saved, nullptr);
-  ready.get_future().wait();  // it has what it needs before a case can take the right to open files
+  ready.get_future().wait();  // the thread opens its files before a case can lower the limit of open files
 }
 
 FrozenTime::~FrozenTime() {
@@ -67,8 +67,9 @@ void FrozenTime::run(std::promise<void>& ready) {
   ready.set_value();
   Clock::duration waited = waited_for_processor(schedstat);
   Clock::duration suspended = suspended_so_far();
-  // From a kernel that counts for itself: the clock that this process sees may jump. And by read(): a test may take the
-  // right to have files from the runner, and poll() with it.
+  // The kernel counts the expirations of a timerfd, because the clock that this process sees may jump. The
+  // loop uses read() and not poll(), because a test may lower the runner's limit of open files, which poll()
+  // checks.
   const timespec beat{.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kBeat).count()};
   const itimerspec each{.it_interval = beat, .it_value = beat};
   timerfd_settime(beat_.get(), 0, &each, nullptr);
@@ -79,7 +80,8 @@ void FrozenTime::run(std::promise<void>& ready) {
     const Clock::duration gap = now - last_beat_;
     const Clock::duration waited_now = waited_for_processor(schedstat);
     const Clock::duration suspended_now = suspended_so_far();
-    // The beat in which it began is lost with it: for a case, a little too much time is none lost.
+    // The whole interval counts as frozen, including the part before the freeze. A case thus gets slightly
+    // too much time, never too little.
     const Clock::duration frozen = gap - (waited_now - waited);
     if (frozen >= kBeat + kNotable || gap < Clock::duration(0)) skipped_ += frozen;
     if (suspended_now - suspended >= kNotable) suspended_ += suspended_now - suspended;
@@ -106,7 +108,7 @@ Clock::time_point FrozenTime::known_now() const {
 
 Clock::duration FrozenTime::total() const {
   const std::lock_guard lock(mutex_);
-  // A case may end before the thread has looked.
+  // A case may end before the thread has measured again.
   const Clock::duration gap = blind_ ? Clock::duration(0) : Clock::now() - last_beat_;
   const Clock::duration unseen = gap >= kBeat + kNotable ? gap : Clock::duration(0);
   return std::max(skipped_, Clock::duration(0)) + suspended_ + unseen;

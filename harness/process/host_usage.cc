@@ -15,7 +15,7 @@
 namespace proctor {
 namespace {
 
-// The number behind the first `key`, or 0.
+// Returns the number after the first `key`, or 0.
 std::int64_t number_after(std::string_view text, std::string_view key) {
   const auto at = text.find(key);
   if (at == std::string_view::npos) return 0;
@@ -25,7 +25,7 @@ std::int64_t number_after(std::string_view text, std::string_view key) {
   return value;
 }
 
-// "some avg10=0.06 avg60=6.85 avg300=33.40 total=7766143227", then "full ...".
+// The file has "some avg10=0.06 avg60=6.85 avg300=33.40 total=7766143227", then "full ...".
 Microseconds some_total(const std::string& path) {
   return Microseconds(number_after(read_file_or_empty(path), "total="));
 }
@@ -35,7 +35,7 @@ Microseconds cpu_time_of(pid_t pid) {
   return Microseconds((stat ? stat->cpu_ticks : 0) * 1'000'000 / sysconf(_SC_CLK_TCK));
 }
 
-// The second number of a thread's schedstat, in nanoseconds.
+// Adds the second number of the schedstat of each thread: its wait for a CPU, in nanoseconds.
 void add_waits_of(pid_t pid, std::map<pid_t, Microseconds>& waits) {
   guard::PidList threads;
   guard::append_threads(pid, threads);
@@ -45,7 +45,7 @@ void add_waits_of(pid_t pid, std::map<pid_t, Microseconds>& waits) {
         number_after(read_file_or_empty(tasks + std::to_string(thread) + "/schedstat"), " ") / 1000);
 }
 
-// Zero where no thread is named.
+// Returns the largest increase of one thread; zero without threads.
 Microseconds longest_wait(const std::map<pid_t, Microseconds>& later,
                           const std::map<pid_t, Microseconds>& earlier) {
   Microseconds longest{0};

@@ -83,7 +83,7 @@ TEST_F(PressureTest, StarvationNeedsLongWaitAndLittleCpu) {
   EXPECT_FALSE(Starvation{}.is_starved()) << "there was no limit";
 }
 
-// The quota of a container stands above the cgroup of the run.
+// The quota of a container belongs to a parent of the run's cgroup.
 TEST_F(PressureTest, UsesNearestCpuQuota) {
   write("cpu.max", "50000 100000");
   write("cpu.stat", "usage_usec 9\nnr_throttled 3\nthrottled_usec 4711\n");
@@ -126,7 +126,7 @@ TEST_F(HostUsageTest, FallsBackToLeaderUsage) {
   EXPECT_FALSE(cgroup_usage(directory_ + "/gone").peak_bytes);
 }
 
-// A process that computes and holds memory, and one that does neither, under each layer.
+// Compares a process that computes and holds memory with one that does neither, under each layer.
 TEST(HostUsageOfACase, MeasuresProcessesOfCase) {
   const auto run = [](Containment& containment, const std::string& script) {
     ProcessSpec spec;
@@ -137,7 +137,7 @@ TEST(HostUsageOfACase, MeasuresProcessesOfCase) {
   };
   for (const Layer layer : kAllLayers) {
     const auto containment = Containment::open(layer, "usage-test-" + std::to_string(getpid()));
-    if (!containment) continue;  // it does not work here: containment's own tests say so
+    if (!containment) continue;  // the tests of containment report a layer that does not work
     const auto busy = run(**containment, "head -c 48000000 /dev/zero | tail -c 48000000 >/dev/null; wait");
     const auto idle = run(**containment, "exit 0");
     ASSERT_TRUE(busy.cpu_s && idle.cpu_s && busy.peak_bytes && idle.peak_bytes) << to_string(layer);

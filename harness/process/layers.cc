@@ -34,16 +34,16 @@ namespace proctor {
 namespace {
 
 // ---- the trial of a recipe ----
-// It tries the recipe as a whole with a real child that leaves a daemon behind. A feature that exists can still be
-// refused (seccomp, sysctl, delegation). Both try_ functions store in the recipe what works, and return the reason
-// of a failure.
+// The trial runs the recipe as a whole with a real child that leaves a daemon behind, because a feature that
+// exists can still be refused (seccomp, sysctl, delegation). Both try_ functions store the working settings
+// in the recipe, and return the reason of a failure.
 
-constexpr Milliseconds kProbeLimit{10'000};  // in which the guard could run
+constexpr Milliseconds kProbeLimit{10'000};  // time for the guard, without its waits for a CPU
 constexpr int kPollMs = 1'000;
 constexpr int kProbeSweeps = 1000;
 constexpr long kLandlockWithSignals = 6;  // ABI version, Linux 6.12
 
-// The next report of the guard, or nullopt when its end is closed or its time is over.
+// Returns the next report of the guard, or nullopt if its end is closed or its time is over.
 std::optional<guard::Report> next_report(pid_t pid, int control, Patience& patience) {
   pollfd poll_fd{control, POLLIN, 0};
   while (poll(&poll_fd, 1, kPollMs) <= 0) {
@@ -55,7 +55,7 @@ std::optional<guard::Report> next_report(pid_t pid, int control, Patience& patie
   return report;
 }
 
-// The guard's end of the pair closes when it dies; then only the reaping is left.
+// The guard's end of the pair closes when the guard dies. Then only the reaping remains.
 bool wait_gone(pid_t pid, int control, Patience& patience) {
   pollfd poll_fd{control, 0, 0};
   for (;;) {
@@ -69,7 +69,7 @@ bool wait_gone(pid_t pid, int control, Patience& patience) {
   }
 }
 
-// Best first, of those that this kernel knows.
+// The scopes that this kernel supports, with the best first.
 std::vector<guard::SignalScope> signal_scopes() {
   std::vector<guard::SignalScope> scopes;
   const unsigned ask_version = 1;  // LANDLOCK_CREATE_RULESET_VERSION
@@ -81,8 +81,8 @@ std::vector<guard::SignalScope> signal_scopes() {
   return scopes;
 }
 
-// What stands at the end of a recipe: the guard's probe child has left a daemon (double fork, own session,
-// deaf to SIGTERM) behind. It must be visible below the guard, and gone after the kill.
+// The final step of a trial: the guard's probe child has left a daemon behind (double fork, own session,
+// ignores SIGTERM). The daemon must be visible below the guard, and gone after the kill.
 std::string check_kill(GuardProcess& guard) {
   Patience patience;
   for (;;) {
@@ -127,8 +127,8 @@ std::string try_recipe(Recipe& recipe) {
   return problem;
 }
 
-// Where /proc hides from an ordinary user whom he may not trace, the runner can see nothing below a guard that is
-// protected from its tests.
+// Retries with a dumpable guard. If /proc hides processes that a user may not trace, the runner of an
+// ordinary user cannot see the processes below a protected guard.
 std::string try_recipe_either_way(Recipe& recipe) {
   std::string problem = try_recipe(recipe);
   if (problem.empty() || geteuid() == 0) return problem;
@@ -136,7 +136,7 @@ std::string try_recipe_either_way(Recipe& recipe) {
   return try_recipe(recipe);
 }
 
-// Tries the signal scopes from the best that the kernel knows to none.
+// Tries the signal scopes from the best one that the kernel supports to none.
 std::string try_signal_scopes(Recipe& recipe) {
   std::string problem;
   for (const auto scope : signal_scopes()) {
@@ -148,8 +148,8 @@ std::string try_signal_scopes(Recipe& recipe) {
   return problem;
 }
 
-// Tries without a user namespace (root), then with one; with a new /proc, then without (a container that
-// masks parts of /proc refuses the mount).
+// Tries without a user namespace (root), then with one, and each with a new /proc, then without: a container
+// that masks parts of /proc refuses the mount.
 std::string try_pid_namespaces(Recipe& recipe) {
   std::string problem;
   for (const bool user_namespace : {false, true}) {
@@ -171,7 +171,7 @@ std::string try_pid_namespaces(Recipe& recipe) {
 
 using guard::SignalScope;
 
-// ---- what mends a layer ----
+// ---- fixes of a layer ----
 
 bool sysctl_is(const char* path, int value) {
   std::ifstream file(path);
@@ -215,7 +215,7 @@ std::string fix_hint_shared_cgroups() {
 }
 std::string fix_hint_root() { return "run as a user other than root, or with --containment pidns"; }
 
-// ---- what a layer does not guarantee ----
+// ---- missing guarantees of a layer ----
 
 struct Caveat {
   std::string_view lack;
@@ -285,21 +285,20 @@ constexpr Caveat kForkRace{"killing a process that forks all the time is a race 
 
 struct LayerRow {
   Layer layer;
-  std::string (*try_recipe)(Recipe&);          // "": it works
-  std::array<std::string (*)(), 2> fix_hints;  // where it does not work
-  std::array<const Caveat*, 7> caveats;        // where it works, in the order in which they are told
+  std::string (*try_recipe)(Recipe&);          // returns "" if the layer works
+  std::array<std::string (*)(), 2> fix_hints;  // fixes if the layer does not work
+  std::array<const Caveat*, 7> caveats;        // missing guarantees if it works, in the order of the output
 };
 
 //   cgroup     A leaf of cgroup v2, ended by cgroup.kill. A process can leave it only by writing to another
-//              cgroup.procs, which needs rights; processes that a root test moved out are killed later. The
+//              cgroup.procs, which needs rights. Processes that a root test moved out are killed later. The
 //              layer needs a cgroup2 subtree that it can write to.
-//   pidns      A PID namespace whose PID 1 is the guard, inside a user namespace unless we are root. The
-//              kernel guarantees that nothing escapes.
-//   cgroup+pidns  Both: the leaf's limits and its kill, and a case that can name neither the runner nor anything else
-//              outside.
-//   subreaper  The guard adopts orphans and kills until none is left. This works in practice and is not
-//              proven: a process that left by a double fork survives a SIGKILL of the runner *and* the guard
-//              together.
+//   pidns      A PID namespace whose PID 1 is the guard, inside a user namespace unless the runner is root. The
+//              kernel guarantees that no process escapes.
+//   cgroup+pidns  Both: the leaf's limits and its kill, and a case that can name neither the runner nor any other
+//              process outside.
+//   subreaper  The guard adopts orphans and kills until none is left. This works in practice but is not proven: a
+//              process that left by a double fork survives a SIGKILL of the runner *and* the guard together.
 constexpr std::array<LayerRow, kLayers.size()> kRows{{
     {Layer::kCgroupPidns,
      try_pid_namespaces,

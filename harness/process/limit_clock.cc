@@ -7,7 +7,7 @@ namespace {
 
 using boost::system::error_code;
 
-constexpr int kStyles = 8;  // in one limit, and of a silent case within these:
+constexpr int kStyles = 8;  // checks in one limit, within the next two bounds for a silent case
 constexpr Milliseconds kShortestPoll{10};
 constexpr Milliseconds kLongestPoll{1'000};
 constexpr Milliseconds kOneTurn{1};
@@ -51,7 +51,7 @@ void LimitClock::stop() {
 void LimitClock::arm(boost::asio::steady_timer& timer, Milliseconds wait, void (LimitClock::*check)()) {
   timer.expires_after(wait);
   timer.async_wait([self = shared_from_this(), &timer, check, expiry = timer.expiry()](error_code ec) {
-    // Expired just before it was set again: its completion was already queued.
+    // The timer expired just before it was set again: its completion was already queued.
     if (ec || !self->running_ || timer.expiry() != expiry) return;
     (self.get()->*check)();
   });
@@ -61,7 +61,7 @@ void LimitClock::examine_timeout() {
   if (!started_.before) started_.before = gauge_.now();
   const Milliseconds left = left_of_timeout();
   if (left > Milliseconds(0)) return arm(timeout_timer_, left, &LimitClock::examine_timeout);
-  // The end of the case may lie unread.
+  // The output that ends the case may still be unread.
   if (!std::exchange(timeout_seen_, true)) return arm(timeout_timer_, kOneTurn, &LimitClock::examine_timeout);
   hit(EndCause::kTimeout, *limits_.timeout, started_);
 }
@@ -81,8 +81,8 @@ void LimitClock::examine_stall() {
   hit(EndCause::kStall, *limits_.stall, silent_);
 }
 
-// The silence begins anew when something was written since the last look: not before that look, whatever was frozen
-// between.
+// Restarts the silence if the case wrote since the last check. The silence begins at that check at the
+// earliest, whatever was frozen in between.
 void LimitClock::on_activity() {
   const Clock::time_point now = frozen_.known_now();
   const Clock::time_point activity = output_->last_activity();

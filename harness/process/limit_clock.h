@@ -1,5 +1,6 @@
-// The two limits of one attempt: its total time, and its time without output. Both count real time without
-// frozen time. At a limit, the clock also reports what the case waited for.
+// Enforces the two limits of one attempt: its total time, and its time without output. Both count real time
+// without frozen time. At a limit, the clock also reports the waits of the case. ContainedProcess ends the
+// case.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -18,16 +19,16 @@ namespace proctor {
 
 class LimitClock : public std::enable_shared_from_this<LimitClock> {
  public:
-  // kTimeout or kStall, and what the case had waited for.
+  // Called with kTimeout or kStall, and the waits of the case.
   using OnHit = std::function<void(EndCause, const Starvation&)>;
 
   LimitClock(boost::asio::io_context& io, std::shared_ptr<CaseOutput> output, const FrozenTime& frozen,
              PressureGauge gauge, OnHit on_hit);
 
-  // Replaces the limits. Both count from now. `before`: what the case had waited for until now. If it is
-  // nullopt, it is measured after an eighth of the limit, because most cases have ended by then.
+  // Replaces the limits. Both count from now. `before`: the waits of the case until now. If it is nullopt,
+  // they are measured after an eighth of the limit, because most cases have ended by then.
   void start(const ProcessLimits& limits, std::optional<Pressure> before);
-  // After this no limit is reported, not even one that has already expired.
+  // After this call no limit is reported, not even one that has already expired.
   void stop();
 
  private:
@@ -41,7 +42,7 @@ class LimitClock : public std::enable_shared_from_this<LimitClock> {
   void examine_timeout();
   void examine_stall();
   void on_activity();
-  // Zero: the limit is reached.
+  // Returns the remaining time. Zero: the limit is reached.
   Milliseconds left_of(Milliseconds limit, const Begin& begin) const;
   Milliseconds left_of_timeout() const;
   void hit(EndCause cause, Milliseconds limit, const Begin& begin);
@@ -55,10 +56,10 @@ class LimitClock : public std::enable_shared_from_this<LimitClock> {
   ProcessLimits limits_;
   Begin started_{};
   Begin silent_{};
-  std::optional<FairTime> fair_;       // of a limit that does not count waits for a CPU
-  Clock::time_point last_activity_{};  // at which `silent_` begins
+  std::optional<FairTime> fair_;       // for a limit that does not count waits for a CPU
+  Clock::time_point last_activity_{};  // time at which `silent_` begins
   Clock::time_point last_poll_{};      // last check for activity, on the clock without frozen time
-  bool timeout_seen_ = false;          // seen once: pending output is read first
+  bool timeout_seen_ = false;          // reached once: pending output is read first
   bool stall_seen_ = false;
   bool running_ = false;
 };

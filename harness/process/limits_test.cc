@@ -1,4 +1,4 @@
-// Time limit, stall limit and the ladder that follows one.
+// Tests the time limit, the stall limit, and the signals that follow a limit.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ TEST_P(LimitsTest, RestartedClockExtendsTimeout) {
     begun = true;
     process->restart_clock({.timeout = Milliseconds(20'000), .stall = {}});
   };
-  // The first limit is shorter than the sleep, and on a slow machine also than the way to it.
+  // The first limit is shorter than the sleep. On a slow machine it may end before the sleep begins.
   for (spec.limits.timeout = Milliseconds(200); !begun; spec.limits.timeout = *spec.limits.timeout * 2) {
     const ProcessEnd end = run_with(spec, process);
     if (begun) {
@@ -105,7 +105,8 @@ TEST_P(LimitsTest, StallMeasuresSilenceNotRuntime) {
   silent.limits.stall = Milliseconds(300);
   EXPECT_EQ(run(silent).cause, EndCause::kStall);
 
-  // It talks for longer than the limit. A machine that stands still as long is silent, too: then with more of both.
+  // The case prints for longer than the limit. If the machine itself pauses that long, the test retries with
+  // twice of both.
   EndCause cause = EndCause::kStall;
   for (int times = 1; times <= 8 && cause == EndCause::kStall; times *= 2) {
     ProcessSpec talking = shell("i=0; while [ $i -lt " + std::to_string(20 * times) +
@@ -118,7 +119,7 @@ TEST_P(LimitsTest, StallMeasuresSilenceNotRuntime) {
 
 INSTANTIATE_TEST_SUITE_P(Layers, LimitsTest, testing::ValuesIn(kAllLayers), layer_name);
 
-// ---- The moment between a limit and its first signal, in which evidence is gathered ----
+// ---- The time between a limit and its first signal, in which evidence is gathered ----
 
 using testing::Optional;
 
@@ -162,12 +163,12 @@ TEST_P(LimitHookTest, TreeStaysAliveUntilHookCompletes) {
   EXPECT_FALSE(guard::descendants(guard).empty());
   EXPECT_FALSE(end_);
   go_on();
-  go_on();  // a second call is none
+  go_on();  // a second call has no effect
   io_.run();
   ASSERT_TRUE(end_);
   EXPECT_EQ(end_->cause, EndCause::kTimeout);
   EXPECT_THAT(end_->exit_signal, Optional(SIGTERM));
-  go_on();  // and one after the end is none
+  go_on();  // a call after the end has no effect
 }
 
 TEST_P(LimitHookTest, EndsCaseAfterHookTimeLimit) {
@@ -212,7 +213,7 @@ TEST_P(LimitHookTest, StopEndsHookEarly) {
   EXPECT_THAT(end_->exit_signal, Optional(SIGINT));
 }
 
-// Tools that look at a case must see its processes by the pids that the runner knows.
+// Tools that inspect a case must see its processes under the pids of the runner's namespace.
 TEST_P(LimitHookTest, ToolSeesHostPids) {
   ProcessSpec spec = shell("test -d /proc/" + std::to_string(getpid()) + "/task && echo \"$PPID\"");
   spec.limits.timeout = Milliseconds(20'000);

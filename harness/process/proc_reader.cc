@@ -28,7 +28,7 @@
 
 namespace proctor {
 
-// Belongs to the thread and to who waits for it, whoever goes last.
+// Shared by the reading thread and the waiting caller. The last of them frees it.
 struct ProcReader::Reading {
   explicit Reading(pid_t of) : pid(of) {}
 
@@ -45,7 +45,7 @@ struct ProcReader::Reading {
 
 namespace {
 
-// No signal is ever handled there. False: no thread can be had.
+// Starts a thread that handles no signal. Returns false if no thread can be created.
 template <typename Body>
 bool start_thread(Body body) {
   sigset_t all;
@@ -102,7 +102,7 @@ std::string shown(std::string command) {
 
 }  // namespace
 
-// proc_pid_stat(5): the name in field 2 may hold anything; what is wanted are the fields 3, 14 to 17, 20 and 22.
+// Parses the fields 3, 14 to 17, 20 and 22 of proc_pid_stat(5). The name in field 2 may contain any bytes.
 Result<ProcessStat> read_stat(pid_t pid) {
   const auto text = read_proc(pid, "stat");
   if (!text) return text.error();
@@ -182,10 +182,10 @@ pid_t find_leader(pid_t guard, int children_fd) {
 
 namespace {
 
-// Before the address of IPv4 in /proc/net/tcp6.
+// The prefix of an IPv4 address in /proc/net/tcp6.
 constexpr std::string_view kMappedIpv4 = "0000000000000000FFFF0000";
 
-// As /proc/net/tcp writes it: the address as it is in memory, and the port.
+// Returns one end of a connection as /proc/net/tcp writes it: the address as in memory, and the port.
 std::optional<std::string> end_of(int connection, decltype(&getsockname) name_of) {
   sockaddr_in address{};
   socklen_t size = sizeof(address);
@@ -194,7 +194,7 @@ std::optional<std::string> end_of(int connection, decltype(&getsockname) name_of
   return fmt::format("{:08X}:{:04X}", address.sin_addr.s_addr, ntohs(address.sin_port));
 }
 
-// The tenth word of a line of /proc/net/tcp.
+// Returns the tenth word of a line of /proc/net/tcp.
 std::uint64_t inode_in(const std::string& line) {
   std::istringstream words(line);
   std::string word;
@@ -204,7 +204,7 @@ std::uint64_t inode_in(const std::string& line) {
   return inode;
 }
 
-// 0: no line has these ends.
+// Returns 0 if no line has these ends.
 std::uint64_t inode_with(std::istream& table, const std::string& ends) {
   for (std::string line; std::getline(table, line);) {
     if (line.find(ends) != line.npos) return inode_in(line);
@@ -234,7 +234,7 @@ std::optional<std::uint64_t> inode_of_peer(int connection) {
   if (!ours || !theirs) return 0;
   if (const std::uint64_t inode = inode_with(table, fmt::format(" {} {} ", *theirs, *ours)); inode != 0)
     return inode;
-  std::ifstream mapped("/proc/self/net/tcp6");  // a socket of IPv6 connects to 127.0.0.1, too
+  std::ifstream mapped("/proc/self/net/tcp6");  // an IPv6 socket can also connect to 127.0.0.1
   return inode_with(mapped, fmt::format(" {1}{0} {1}{2} ", *theirs, kMappedIpv4, *ours));
 }
 

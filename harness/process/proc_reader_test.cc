@@ -38,7 +38,8 @@ TEST(ProcReader, ReportsMissingProcess) {
   EXPECT_EQ(reader.read(child, "cmdline").error().sys_errno, ENOENT);
 }
 
-// One that no patience is had with is left behind, asked for again while it is under way, and forgotten once it is over.
+// If the patience is zero, each read is abandoned. It is not repeated while it is under way, and is freed once it
+// has ended.
 TEST(ProcReader, ReportsTimeoutOfLateRead) {
   ProcReader reader(Milliseconds(0));
   for (int i = 0; i < 1000; ++i) {
@@ -53,7 +54,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A child that does `body` and is killed at the end.
+// A child that runs `body` and is killed at the end.
 class LeakedChild {
  public:
   template <typename Body>
@@ -81,7 +82,7 @@ class LeakedChild {
 
 void do_nothing() {}
 
-// As a test may lower that of its runner.
+// Lowers the limit of open files, as a test may do to its runner.
 class NoOpenFiles {
  public:
   NoOpenFiles() {
@@ -113,7 +114,7 @@ class LeakedProcesses : public testing::Test {
 TEST_F(LeakedProcesses, AProcessWhoseFirstThreadHasEndedIsAliveAsLongAsAnotherRuns) {
   const LeakedChild child([] {
     std::thread([] { pause(); }).detach();
-    syscall(SYS_exit, 0);  // of this thread alone
+    syscall(SYS_exit, 0);  // ends this thread alone
   });
   while (read_stat(child.pid())->state != 'Z') usleep(1000);
   EXPECT_FALSE(is_zombie_or_ended(child.pid()));
@@ -129,7 +130,7 @@ TEST_F(LeakedProcesses, OneWithoutACommandLineHasItsName) {
   const LeakedChild child([] {
     prctl(PR_SET_NAME, "first gone");
     std::thread([] { pause(); }).detach();
-    syscall(SYS_exit, 0);  // of this thread alone
+    syscall(SYS_exit, 0);  // ends this thread alone
   });
   while (read_stat(child.pid())->state != 'Z') usleep(1000);
   EXPECT_EQ(command_of(reader_, child.pid()), "[first gone]");
@@ -160,7 +161,7 @@ TEST(OwnChildren, ListsOnlyLaterChildren) {
     const pid_t parent = getpid();
     if (fork() != 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(0);  // it was ended before that
+    if (getppid() != parent) _exit(0);  // the parent had already ended
   });
   const OwnChildren children;
   EXPECT_THAT(list(children.now()), IsEmpty());

@@ -1,4 +1,4 @@
-// The fixture for tests that start real processes. Each test runs under each layer that works here.
+// The fixture of tests that start real processes. Each test runs under each layer that works here.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 
 namespace proctor {
 
-// Skips a layer that does not work here, with the reason.
+// Starts commands in one containment layer. It skips a layer that does not work here, with the reason.
 class ContainedProcessTest : public testing::TestWithParam<Layer> {
  protected:
   void SetUp() override {
@@ -46,7 +46,7 @@ class ContainedProcessTest : public testing::TestWithParam<Layer> {
     spec.limits.grace = Milliseconds(5'000);
     return spec;
   }
-  // Without a signal scope and a PID namespace: the command can reach its guard.
+  // The command runs without a signal scope and a PID namespace, so it can reach its guard.
   static ProcessSpec unconfined(const std::string& script) {
     ProcessSpec spec = shell(script);
     spec.reach = Reach::kMachine;
@@ -54,7 +54,7 @@ class ContainedProcessTest : public testing::TestWithParam<Layer> {
   }
   ProcessEnd run(ProcessSpec spec) { return run_contained(*containment_, std::move(spec)); }
 
-  // Sets `process` while it runs, so that the callbacks of `spec` can use it.
+  // Sets `process` while the process runs, so that the callbacks of `spec` can use it.
   ProcessEnd run_with(const ProcessSpec& spec, std::shared_ptr<ContainedProcess>& process) {
     boost::asio::io_context io(1);
     std::optional<ProcessEnd> end;
@@ -64,8 +64,8 @@ class ContainedProcessTest : public testing::TestWithParam<Layer> {
     return *std::move(end);
   }
 
-  // For scripts that print "up" when they are ready for the limit. If the limit comes first, it tries again
-  // with twice the time.
+  // For scripts that print "up" when they are ready for the limit. If the limit comes first, the script runs
+  // again with twice the time.
   ProcessEnd run_past_up(ProcessSpec spec) {
     spec.keep_stdout = true;
     for (;; spec.limits.timeout = *spec.limits.timeout * 2) {
@@ -99,7 +99,7 @@ inline bool reads_eof(int fd, int timeout_ms) {
 
 inline std::string layer_name(const testing::TestParamInfo<Layer>& info) {
   std::string name(to_string(info.param));
-  std::replace(name.begin(), name.end(), '+', '_');  // GoogleTest takes no other
+  std::replace(name.begin(), name.end(), '+', '_');  // GoogleTest allows no other character
   return name;
 }
 

@@ -31,7 +31,7 @@ guard::PidList OwnChildren::now() const {
   return found;
 }
 
-// Where its start time cannot be read any more, its pid is enough: a child keeps it until somebody reaps it.
+// If the start time can no longer be read, the pid alone is enough: a child keeps it until it is reaped.
 bool OwnChildren::was_there(pid_t pid) const {
   const auto found = before_.find(pid);
   if (found == before_.end()) return false;
@@ -84,7 +84,7 @@ std::string flags_of(const Recipe& recipe, const GuardSetup& setup) {
   return flags;
 }
 
-// The guard waits for it. If this fails, it sees the end of its lifeline and ends.
+// Writes the id maps, for which the guard waits. After a failure, the guard reads end-of-file and exits.
 std::optional<SpawnError> map_ids(GuardProcess& guard) {
   if (auto error = write_id_maps(guard.process.pid)) {
     guard.control.reset();

@@ -1,4 +1,4 @@
-// How a containment layer starts the guard of a case. The probe of the layer uses it with a test child, and
+// Starts the guard of a case in a containment layer. The probe of the layer starts it with a test child, and
 // ContainedProcess with the command of a case.
 #pragma once
 
@@ -30,12 +30,12 @@
 
 namespace proctor {
 
-// The children of the runner. As the nearest subreaper, the runner adopts the processes of a lost guard, and
+// The children of the runner. The runner is the nearest subreaper, so it adopts the processes of a lost guard, and
 // must kill them. The kernel's list of children is opened once, because a test may lower the runner's limit
 // of open files (prlimit).
 class OwnChildren {
  public:
-  // Stores the children that exist already: after `server & exec proctor ...` the server is a child of the
+  // Stores the children that already exist: after `server & exec proctor ...` the server is a child of the
   // runner.
   OwnChildren();
 
@@ -49,7 +49,8 @@ class OwnChildren {
   std::map<pid_t, std::uint64_t> before_;  // with start times, because a pid can be reused
 };
 
-// Path of the guard, beside the running executable. An error if it does not exist.
+// Returns the path of the guard, in the directory of the running executable. It is an error if it does not
+// exist.
 Result<std::string> guard_path(const std::string& programs);
 
 using Limits = std::array<rlimit, RLIM_NLIMITS>;
@@ -60,13 +61,15 @@ struct ProbedLayer {
   Layer layer = Layer::kSubreaper;
   bool user_namespace = false;
   bool fresh_proc = false;
-  bool own_pids = false;     // each case has a pid of its own (spawn.h)
+  bool own_pids = false;     // each case has its own pid (spawn.h)
   bool held_cgroups = true;  // a case can write only to its own cgroup, if it has a PID namespace
-  // The case can trace the guard. Needed if /proc hides processes that its reader may not trace (hidepid).
+  // The case can trace the guard. This is needed if /proc hides processes that its reader may not trace
+  // (hidepid).
   bool dumpable_guard = false;
   guard::SignalScope signal_scope = guard::SignalScope::kNone;
 };
 
+// The settings of a layer in use, and the state that its guards share.
 struct Recipe : ProbedLayer {
   std::string guard;
   std::string run_id;
@@ -80,24 +83,26 @@ struct Recipe : ProbedLayer {
   Limits limits = limits_now();  // of the runner, at its start; a test may lower them later
   // Living guards. Any other child of the runner is an orphan of a lost guard.
   std::set<pid_t> guards;
-  std::unique_ptr<FrozenTime> frozen;  // of a recipe in use
+  std::unique_ptr<FrozenTime> frozen;  // set for a recipe in use
   Quota quota;
-  bool unfinished = false;  // a case could not be killed: try again at the end of the run
+  bool unfinished = false;  // a case could not be killed: a second try is due at the end of the run
 };
 
 // Restores the runner's own limits, which a test may have lowered (prlimit). If a hard limit was lowered too, this
 // requires CAP_SYS_RESOURCE.
 void restore_limits(const Recipe& recipe);
 
+// A started guard.
 struct GuardProcess {
   Spawned process;
   UniqueFd control;  // SOCK_SEQPACKET, non-blocking
   std::optional<Cgroup> leaf;
   CgroupWatch::Leaf watched{};
-  std::string
-      containment_id;  // in the environment of all its processes (journal/child_protocol.h, kContainmentVariable)
+  // In the environment of all its processes (journal/child_protocol.h, kContainmentVariable).
+  std::string containment_id;
 };
 
+// The descriptors and limits for a guard and its command.
 struct GuardSetup {
   int in = -1;
   int out = -1;
@@ -108,10 +113,10 @@ struct GuardSetup {
   std::uint64_t core_limit = 0;
   Reach reach = Reach::kCase;
   std::vector<int> leases{};     // at most guard::kMaxLeases
-  std::vector<int> inherited{};  // at most guard::kMaxInherited, and none if there are events
+  std::vector<int> inherited{};  // at most guard::kMaxInherited, and none if events are enabled
 };
 
-// Whether the guard is PID 1 of a namespace.
+// Returns true if the guard is PID 1 of a namespace.
 bool in_pid_namespace(const Recipe& recipe, Reach reach);
 
 // Starts the guard, which starts `argv`. If `argv` cannot be started, the guard reports kSpawnFailed.

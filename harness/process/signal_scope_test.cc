@@ -1,5 +1,5 @@
-// What a case reaches by signals and by ptrace, in every layer. Nothing here sends a signal that could do harm: signal 0
-// asks whether one could be sent.
+// Tests which processes a case can signal and trace, in every layer. No test sends a harmful signal: signal 0
+// only checks the permission.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -36,7 +36,7 @@ TEST_P(SignalScopeTest, CaseSignalsOwnProcesses) {
   EXPECT_THAT(run(shell("trap 'exit 7' USR1; kill -USR1 0; exit 1")).exit_code, Optional(7));
 }
 
-// The same, where set-uid programs must work: root needs no `no_new_privs` for a signal scope.
+// The same with set-uid programs: for root, a signal scope needs no `no_new_privs`.
 TEST_P(SignalScopeTest, RootKeepsSignalScopeWithHostPids) {
   if (geteuid() != 0 || !held()) GTEST_SKIP() << "needs root and a signal scope";
   ProcessSpec spec = shell("kill -0 " + runner());

@@ -24,8 +24,8 @@
 #include "harness/base/read_file.h"
 #include "harness/process/guard/protocol.h"
 
-// The child runs on the parent's memory while the parent sleeps; the sanitizers' shadow of its stack is not
-// theirs.
+// The child runs on the parent's memory while the parent sleeps, so the sanitizers' shadow does not match the
+// child's stack.
 #define PROCTOR_NO_SANITIZE __attribute__((no_sanitize("address", "thread", "undefined")))
 
 namespace proctor {
@@ -40,7 +40,7 @@ CasePids::CasePids(std::uint64_t pid_max) {
   if (pid_max < kFewestPids) return;
   range_ = pid_max;
   factor_ = static_cast<std::uint64_t>(kGoldenRatio * static_cast<double>(pid_max));
-  while (std::gcd(factor_, range_) != 1) ++factor_;  // each guard then has a pid of its own
+  while (std::gcd(factor_, range_) != 1) ++factor_;  // so that each guard has a unique pid
 }
 
 CasePids case_pids_here() {
@@ -66,7 +66,7 @@ struct ChildPlan {
   const int* fds;
   int fd_count;
   bool fresh_proc;
-  char* const* read_only;  // ends with a null pointer
+  char* const* read_only;  // its last element is null
   const char* writable;
   const CasePids* pids;
   // Written by the child.
@@ -84,13 +84,13 @@ struct MountAttributes {
 };
 constexpr std::uint64_t kReadOnly = 1;
 
-// The directory that stays writable is mounted over itself before the mount above it becomes read-only.
+// Makes mounts read-only. First the directory that stays writable is mounted over itself.
 PROCTOR_NO_SANITIZE bool hold_mounts(const ChildPlan& plan) {
   if (syscall(SYS_mount, plan.writable, plan.writable, nullptr, MS_BIND, nullptr) != 0) return false;
   const MountAttributes attributes{kReadOnly, 0, 0, 0};
   for (char* const* path = plan.read_only; *path != nullptr; ++path) {
     if (syscall(kMountSetattr, AT_FDCWD, *path, 0, &attributes, sizeof(attributes)) == 0) continue;
-    if (errno != EACCES && errno != ENOENT) return false;  // what cannot be reached needs no change
+    if (errno != EACCES && errno != ENOENT) return false;  // a mount that cannot be reached needs no change
   }
   return true;
 }
@@ -108,7 +108,8 @@ PROCTOR_NO_SANITIZE bool make_mounts(const ChildPlan& plan, const char*& step) {
   return !holds || hold_mounts(plan);
 }
 
-// The kernel shows the pid of the runner's namespace, because /proc is still the mount of the runner.
+// Returns the pid of this process in the runner's namespace. The kernel shows it, because /proc is still the
+// runner's mount.
 PROCTOR_NO_SANITIZE std::uint64_t pid_outside() {
   char text[24];
   const long size = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self", text, sizeof(text));
@@ -120,8 +121,8 @@ PROCTOR_NO_SANITIZE std::uint64_t pid_outside() {
   return pid;
 }
 
-// The kernel gives the next process of this PID namespace the number after the one that is written. It allows this to
-// the owner of the namespace, before the exec drops the capabilities.
+// Sets the last pid of this PID namespace, so that the kernel gives the next process the following number.
+// The owner of the namespace may do this before the exec drops the capabilities.
 PROCTOR_NO_SANITIZE bool choose_next_pid(std::uint64_t pid) {
   if (pid == 0) return false;
   char text[24];
@@ -136,8 +137,8 @@ PROCTOR_NO_SANITIZE bool choose_next_pid(std::uint64_t pid) {
   return written;
 }
 
-// A disposition that was ignored stays ignored over exec: a test would never see its own SIGPIPE, SIGALRM,
-// SIGCHLD.
+// Resets ignored signals. An ignored signal stays ignored over exec, so a test would never see its own
+// SIGPIPE, SIGALRM or SIGCHLD.
 PROCTOR_NO_SANITIZE void default_dispositions() {
   struct KernelSigaction {
     void* handler;
@@ -157,7 +158,7 @@ PROCTOR_NO_SANITIZE void default_dispositions() {
 
 PROCTOR_NO_SANITIZE bool duplicate_descriptors(const ChildPlan& plan, const char*& step) {
   int moved[kMaxFds];
-  // This is above every final number: a move down never overwrites a source.
+  // This number is above every final number, so a move down never overwrites a source.
   const int scratch = plan.fd_count > kLeastScratchFd ? plan.fd_count : kLeastScratchFd;
   step = "dup";
   for (int i = 0; i < plan.fd_count; ++i) {
@@ -174,12 +175,13 @@ PROCTOR_NO_SANITIZE bool duplicate_descriptors(const ChildPlan& plan, const char
       return false;
     }
   }
-  // Kernels before 5.9 refuse this; ours are all close-on-exec anyway.
+  // Kernels before 5.9 refuse this. The runner's descriptors are close-on-exec anyway.
   syscall(SYS_close_range, plan.fd_count, ~0U, 0);
   return true;
 }
 
-// Without it the kernel writes none on most machines. A lower limit is no failure to start.
+// Raises the limit for core files, because the kernel writes none on most machines otherwise. A lower limit
+// is not an error.
 PROCTOR_NO_SANITIZE void raise_core_limit(std::uint64_t wanted) {
   rlimit limit{};
   static_assert(sizeof(limit.rlim_cur) == sizeof(wanted), "the kernel's limits have 64 bits");
@@ -214,8 +216,8 @@ PROCTOR_NO_SANITIZE int child_main(void* raw) {
   return 127;
 }
 
-// All signals stay blocked over the clone: a handler must not run in the child on the parent's memory. The
-// guard inherits the full mask and gives the leader an empty one.
+// Blocks all signals over the clone: a handler must not run in the child on the parent's memory. The guard
+// inherits the full mask and gives the leader an empty one.
 class BlockAllSignals {
  public:
   BlockAllSignals() {
@@ -244,8 +246,8 @@ bool write_file(const std::string& path, const std::string& text) {
   return fd && write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// The kernel ends a vfork before the exec is over: it makes the new memory of the process dumpable a little later
-// (begin_new_exec() in fs/exec.c). Until then the files of the process belong to root.
+// The kernel ends a vfork before the exec is complete: it makes the new memory of the process dumpable a
+// little later (begin_new_exec() in fs/exec.c). Until then the files of the process belong to root.
 constexpr std::chrono::seconds kEndOfExec{1};
 
 bool write_after_exec(const std::string& path, const std::string& text) {
@@ -259,7 +261,7 @@ bool write_after_exec(const std::string& path, const std::string& text) {
 
 std::string map_to_itself(unsigned id) { return std::to_string(id) + " " + std::to_string(id) + " 1"; }
 
-// A NUL ends a word early: something else than what was asked for would be executed.
+// Returns true if a word contains a NUL. It would end the word early, and another command would be executed.
 bool holds_nul(const SpawnSpec& spec) {
   const auto has_one = [](const std::string& word) { return word.find('\0') != std::string::npos; };
   return std::ranges::any_of(spec.argv, has_one) || std::ranges::any_of(spec.env, has_one) ||
@@ -275,7 +277,7 @@ void reap_failed(pid_t pid) {
 
 std::variant<Spawned, SpawnError> spawn(const SpawnSpec& spec) {
   if (holds_nul(spec)) return SpawnError{"exec", EINVAL};
-  // On our own stack, which sleeps meanwhile: nothing to map, and its pages are there.
+  // The child uses this stack while this function sleeps: its pages exist, and no mapping is needed.
   alignas(16) std::array<std::byte, kStackBytes> stack;
   std::byte* const stack_top = stack.data() + stack.size();
   const std::vector<char*> argv = argv_of(spec.argv);
@@ -318,8 +320,8 @@ std::variant<Spawned, SpawnError> spawn(const SpawnSpec& spec) {
 std::optional<SpawnError> write_id_maps(pid_t pid) {
   const std::string process = "/proc/" + std::to_string(pid);
   if (!write_after_exec(process + "/uid_map", map_to_itself(geteuid()))) return SpawnError{"uid_map", errno};
-  // Without this an unprivileged writer is refused the gid map (user_namespaces(7)). Kernels before 3.19
-  // lack it.
+  // If this is missing, the kernel refuses the gid map to an unprivileged writer (user_namespaces(7)). The file
+  // does not exist before 3.19.
   if (!write_file(process + "/setgroups", "deny") && errno != ENOENT) return SpawnError{"setgroups", errno};
   if (!write_file(process + "/gid_map", map_to_itself(getegid()))) return SpawnError{"gid_map", errno};
   return std::nullopt;

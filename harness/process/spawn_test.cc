@@ -34,7 +34,7 @@ TEST_P(CasePidsTest, PidsAreUniqueAndValid) {
   EXPECT_LE(without, 1U) << "one would have the pid of the guard";
 }
 
-// The child processes of a case get the next pids.
+// The child processes of a case get the pids that follow.
 TEST_P(CasePidsTest, ConsecutiveGuardsGetDistantPids) {
   constexpr std::uint64_t kGuards = 64;
   const CasePids pids(GetParam());
@@ -58,7 +58,7 @@ constexpr useconds_t kLateBy = 20'000;
 
 enum MapsWritten { kWritten, kRefused, kNoNamespace };
 
-// A process in a user namespace of its own, whose files belong to root at first, as within an exec.
+// A process in its own user namespace. Its files first belong to root, as during an exec.
 [[noreturn]] void become_dumpable_late(int ready) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   prctl(PR_SET_DUMPABLE, 0);
@@ -83,7 +83,7 @@ MapsWritten write_maps_of_a_late_process() {
   return error ? kRefused : kWritten;
 }
 
-// Root may write the maps at any time.
+// The test runs as another user, because root may write the maps at any time.
 TEST(IdMaps, WriteWaitsUntilProcessIsDumpable) {
   const pid_t user = fork();
   if (user == 0) {

@@ -26,8 +26,9 @@ constexpr Milliseconds kBetweenRounds{2};
 
 enum class HasId { kYes, kNo, kUnknown };
 
-// `containment_id` ends an entry, or only begins its value: then it ends with a slash. The environment of another user's process
-// is not ours to read.
+// Searches for the id in the environment of a process. `containment_id` is a whole value, or its beginning if
+// it ends with a slash. The environment of another user's process is not readable, and such a process does
+// not count.
 HasId has_id(ProcReader& reader, pid_t pid, const std::string& containment_id) {
   const auto environment = reader.read(pid, environ_file(pid));
   if (!environment) {
@@ -41,10 +42,10 @@ HasId has_id(ProcReader& reader, pid_t pid, const std::string& containment_id) {
 
 struct IdSearch {
   bool any = false;
-  std::string suspicion;  // what could not be looked at, or ""
+  std::string suspicion;  // what could not be read, or ""
 };
 
-// What was there before this process is none of its cases.
+// Returns true for a process that existed before this one, and thus belongs to none of its cases.
 bool is_older(pid_t pid, const Result<ProcessStat>& self) {
   const auto stat = read_stat(pid);
   return stat && self && stat->start_time < self->start_time;
@@ -58,7 +59,8 @@ void kill_held(pid_t pid, const UniqueFd& held) {
   }
 }
 
-// The id is read again once the process is held, so that it is not another's pid.
+// Kills all processes with the id. The id is read again once a pidfd holds the process, because the pid could
+// have been reused.
 template <typename Named>
 IdSearch kill_by_id(ProcReader& reader, const std::string& containment_id, Named named) {
   IdSearch search;
@@ -91,7 +93,7 @@ bool Sweep::round(bool reaped) {
   bool any = end_leaf();
   if (!reaped) any = end_guard() || any;
   any = end_orphans() || any;
-  // The most expensive look, and the last: it finds what is nobody's descendant any more.
+  // The most expensive search comes last: it finds processes that are no longer descendants of the runner.
   return !any && !end_by_id();
 }
 
@@ -102,15 +104,16 @@ bool Sweep::end_leaf() {
   return true;
 }
 
-// What it holds first: once it is dead, that is not to be told from what other guards have lost.
+// Kills the guard and its descendants. They come first: after the guard's death they cannot be distinguished
+// from the orphans of other guards.
 bool Sweep::end_guard() {
   for (const pid_t pid : guard::descendants(guard_)) name(pid);
   guard::signal_descendants(guard_, SIGKILL);
-  kill(guard_, SIGKILL);  // a child of ours that was not reaped: nobody else has its pid
+  kill(guard_, SIGKILL);  // an unreaped child of this process keeps its pid
   return true;
 }
 
-// What a guard held that is dead by now: the runner is the next subreaper above it.
+// Kills the processes of guards that have died: the runner, as the next subreaper, has adopted them.
 bool Sweep::end_orphans() {
   const guard::PidList children = recipe_.children.now();
   bool any = children.why_not_whole() != 0;
@@ -139,7 +142,8 @@ void Sweep::name(pid_t pid) {
 
 namespace {
 
-// Those of this process that a containment has started, and what they have left to it.
+// Kills the children that a containment of this process has started, and the processes that this process
+// adopted from them.
 std::vector<LeakedProcess> end_children(Recipe& recipe) {
   const guard::PidList children = recipe.children.now();
   std::vector<LeakedProcess> left;

@@ -1,5 +1,5 @@
-// Kills the processes of a case from the runner, if the guard is dead, stopped or traced, or reports
-// something false. It finds them through the cgroup, as descendants of the guard and of the runner, and by
+// Kills the processes of a case from the runner, if the guard is dead, stopped or traced, or makes a false
+// report. It finds the processes through the cgroup, as descendants of the guard and of the runner, and by
 // the containment id in their environment (journal/child_protocol.h, kContainmentVariable). It repeats this
 // until a round finds none.
 #pragma once
@@ -26,14 +26,14 @@ class Sweep {
       : recipe_(recipe), guard_(guard), leaf_(leaf), containment_id_(std::move(containment_id)) {}
 
   // Sends SIGKILL to all processes found, and to the guard unless it is already `reaped`. Returns true if
-  // none was found. Takes a limited time. The caller waits between two rounds, because killed processes need
-  // time to end.
+  // none was found. It takes a limited time. The caller waits between two rounds, because killed processes
+  // need time to end.
   bool round(bool reaped);
 
-  // The processes to which it has sent SIGKILL, without the guard; at most 64.
+  // The processes to which SIGKILL was sent, without the guard; at most 64.
   const std::vector<LeakedProcess>& found() const { return found_; }
 
-  // What the last round could not read, and may belong to the case. "": it read everything.
+  // A process that the last round could not read, and that may belong to the case. "": all were read.
   const std::string& suspicion() const { return suspicion_; }
 
  private:
@@ -52,7 +52,7 @@ class Sweep {
   std::string suspicion_;
 };
 
-// At the end of a run: kills every case that has not ended, its guard, and the processes that could not be
+// Kills, at the end of a run, every case that has not ended, its guard, and the processes that could not be
 // killed before. Blocks for at most `limit`. Returns the processes still alive.
 std::vector<LeakedProcess> sweep_rest(Recipe& recipe, Milliseconds limit);
 

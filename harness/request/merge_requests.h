@@ -1,4 +1,4 @@
-// Merges requests, and lists the values that narrow a run, for the gate.
+// Merges run requests, and lists the values that narrow a run, for the gate. The runner and the commands call it.
 #pragma once
 
 #include <vector>
@@ -9,15 +9,16 @@
 
 namespace proctor {
 
-// Values of `weaker` are added where `stronger` gives none. In a run: the command line, the plan, [profile.NAME.run], [run]
-// of the project file, [run] of the user's file, the built-in defaults (docs/reference/config.md).
+// Returns `stronger` with the values that only `weaker` has. The order in a run: command line, plan, [profile.NAME.run]
+// and [run] of the project file, [run] of the user's file, built-in defaults (docs/reference/config.md).
 RunRequest merge(RunRequest stronger, const RunRequest& weaker);
 
-// The part of a request that counts for the command, if it was read from a file; and the part that a plan carries.
+// keys_for() returns the keys of a configuration file that apply to the command. part_in_plan_file() returns the values
+// that a plan carries.
 RunRequest keys_for(const RunRequest& keys, Command command);
 RunRequest part_in_plan_file(const RunRequest& request);
 
-// Return the typed options, and the keys in force, that can change the cases or how they are judged.
+// Return the typed options, and the keys in force, that can change the cases or their verdicts.
 std::vector<NarrowingOption> narrowing_options(const RunRequest& typed, unsigned command);
 std::vector<NarrowingOption> narrowing_keys(const RunRequest& typed, const RunRequest& keys);
 

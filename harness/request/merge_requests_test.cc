@@ -1,4 +1,4 @@
-// Requests are merged value by value. The gate reads which values narrow a run.
+// Tests that requests are merged value by value, and which values narrow a run.
 #include "harness/request/merge_requests.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// A text that each type of value reads.
+// Returns a text that is valid for the option's type.
 std::string example_of(const Option& option) {
   if (const auto* text = std::get_if<TextValue>(&option.value)) {
     if (!text->choices.empty()) return text->choices.front();

@@ -1,4 +1,4 @@
-// The rows of the table of options, by the heading of the help that most of them have. Internal to harness/request.
+// The rows of the table of options, grouped by the help heading of most rows. Internal to harness/request.
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace proctor {
 
-// The headings of the help, as option_headings() orders them.
+// The headings of the help. option_headings() orders them.
 inline constexpr std::string_view kCases = "Case selection";
 inline constexpr std::string_view kCommandAfterDashes = "Command after --";
 inline constexpr std::string_view kDevices = "Devices";
@@ -46,6 +46,6 @@ Rows accept_rows();
 
 }  // namespace proctor
 
-// Finds a value in a request.
+// A function that returns a reference to this member of a request.
 #define PROCTOR_AT(member) \
   [](RunRequest & request) -> auto& { return request.member; }

@@ -1,5 +1,5 @@
-// The whole table of options, and its rows for verdicts, reports, the console, servers and acceptance. The rows are in the order in
-// which help and manual show them below a heading.
+// Assembles the table of options, and contains its rows for verdicts, reports, the console, servers and acceptance.
+// Help and manual show the rows below a heading in the order of the table.
 #include <iterator>
 #include <utility>
 
@@ -53,7 +53,7 @@ Rows report_rows() {
        .short_help = kStarting,
        .heading = kReports,
        .effect = GateEffect::kNone},
-      // Proctor writes it, for CTest.
+      // `proctor ctest` writes this option for CTest; users do not type it.
       {.name = "--join",
        .value = TextValue{.of = PROCTOR_AT(reports.join)},
        .placeholder = "DIR",

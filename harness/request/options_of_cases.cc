@@ -1,4 +1,4 @@
-// The options that select suites and cases, and the configuration that they come from.
+// The rows of options that select suites and cases, and of options that select configuration files.
 #include <fmt/ranges.h>
 
 #include "harness/request/option_rows.h"
@@ -198,7 +198,7 @@ Rows plan_rows() {
        .in = kForRun,
        .heading = kCases,
        .effect = GateEffect::kNone},
-      // Proctor writes it, for --resume.
+      // `--resume` writes this option; users do not type it.
       {.name = "--remaining-of",
        .value = TextsValue{PROCTOR_AT(plan.remaining_of)},
        .placeholder = "RUN_DIR",

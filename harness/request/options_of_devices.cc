@@ -1,4 +1,4 @@
-// The options for devices, limits, containment, retries and repeats.
+// The rows of options for devices, limits, containment, retries and repeats.
 #include <fmt/ranges.h>
 
 #include "harness/journal/containment_layer.h"
@@ -260,7 +260,7 @@ Rows device_rows() {
            .heading = kDevices,
            .effect = GateEffect::kNone,
            .key = "each_device"},
-          // Proctor writes it, for `rerun`.
+          // `proctor rerun` writes this option; users do not type it.
           {.name = "--pin",
            .value = TextsValue{PROCTOR_AT(devices.pins)},
            .placeholder = "CASE=DEVICE",

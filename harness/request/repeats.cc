@@ -73,7 +73,7 @@ Result<Form> read_part(std::string_view part, Repeats& repeats) {
   return Form::kTurns;
 }
 
-// A path has the rest of the value.
+// Returns the first part of the value. PATH of `new:N=PATH` extends to the end of the value.
 std::string_view first_part(std::string_view text) {
   const std::string_view part = text.substr(0, text.find(','));
   return part.starts_with(kNew) && part.find('=') != part.npos ? text : part;

@@ -1,9 +1,9 @@
-// The arguments of the built-in suites: `--suite-arg NAME=VALUE`, where the last value of a name counts.
+// The arguments of the built-in suites, typed as `--suite-arg NAME=VALUE`. The last value of a name applies.
 //
 //   size      how much each check does: smoke, ci, full or stress
-//   seed      another choice of the points that a check is tried with
-//   point     one point alone: AXIS=VALUE,...
-//   provider  the library of the collective checks that test none in particular: gloo, oneccl or nccl
+//   seed      selects other points of a check
+//   point     the only point to check: AXIS=VALUE,...
+//   provider  the library for collective checks that do not test one library: gloo, oneccl or nccl
 #pragma once
 
 #include <string>
@@ -17,13 +17,14 @@ namespace proctor {
 
 inline constexpr const char* kSuiteArgument = "--suite-arg";
 
-// All names, in the order above.
+// Returns all names, in the order above.
 std::vector<std::string> suite_argument_names();
 
-// The gate has a rule about size and seed.
+// Returns the effect for the gate, which has a rule about size and seed.
 GateEffect effect_of_suite_argument(std::string_view argument);
 
-// Sets what was typed. `names`: those that mean something to the command. An error names the argument.
+// Stores the typed arguments in `extent` and `provider`. `names` are the arguments that the command accepts. An error
+// names the invalid argument.
 Result<void> read_suite_arguments(const std::vector<std::string>& typed,
                                   const std::vector<std::string>& names, Extent& extent,
                                   std::string& provider);

@@ -33,7 +33,7 @@ void add_machine_words(std::vector<std::string>& words, const RunRequest& reques
   add_word(words, "--sim", request.machine.sim);
 }
 
-// The run that this is, for those who run one of its cases again.
+// Returns the `proctor run` command line of this acceptance. Users repeat one of its cases with it.
 std::vector<std::string> describe_run(const RunRequest& typed) {
   std::vector<std::string> words = {"proctor", "run"};
   words.insert(words.end(), kSuites.begin(), kSuites.end());
@@ -45,7 +45,7 @@ std::vector<std::string> describe_run(const RunRequest& typed) {
   return words;
 }
 
-// Each node of an allocation writes to a place of its own.
+// Replaces %N with the name of the Slurm node, because each node of an allocation writes to its own place.
 void name_the_node(std::string& path) {
   constexpr std::string_view kNode = "%N";
   const std::string node = own_slurm_node();
@@ -53,7 +53,7 @@ void name_the_node(std::string& path) {
     path.replace(at, kNode.size(), node);
 }
 
-// The file of --expect; none was given: none.
+// Reads the file of --expect. Returns nothing if the option is not given.
 Result<std::optional<ExpectedMachine>> read_expected(const std::string& file) {
   if (file.empty()) return std::optional<ExpectedMachine>();
   const auto text = read_typed_file(file);
@@ -101,10 +101,11 @@ RunRequest with_level(RunRequest request) {
   name_the_node(request.reports.out);
   name_the_node(request.accept.json);
   request.selection.suites = kSuites;
-  // Few cases need no shared process, whose failures would run a second time.
+  // The lowest level has few cases, so it needs no shared process. Failures in a shared process would run a second
+  // time.
   request.selection.process = level == kLowestAcceptLevel ? "case" : "batch:auto";
   request.suite_arguments = {fmt::format("size={}", size_of_level(level))};
-  request.schedule.max_machine_failures = 0;  // each device is judged, however many are broken
+  request.schedule.max_machine_failures = 0;  // each device is judged, also if many devices are broken
   request.devices.device_in_use = "fail";
   request.rules.each_device = true;
   request.devices.prove = true;
@@ -133,7 +134,7 @@ Result<void> check_acceptance(Checked& checked) {
   return {};
 }
 
-// The cases of the steps that the level has, and that fit the budget.
+// Keeps the cases of the steps that belong to the level and fit into the budget.
 Result<FoundPlan> plan_of_acceptance(const Checked& checked, RunDisplay& display) {
   auto found = find_plan(checked, display);
   if (!found) return found;
@@ -151,7 +152,7 @@ Result<FoundPlan> plan_of_acceptance(const Checked& checked, RunDisplay& display
 
 namespace {
 
-// The level at which a device failed, in the evidence of its drain: "level 3: ...".
+// The evidence of a drain begins with the level at which the device failed: "level 3: ...".
 constexpr std::string_view kLevel = "level ";
 
 int level_of(const DrainedDevice& drained) {
@@ -160,7 +161,7 @@ int level_of(const DrainedDevice& drained) {
   return drained.evidence[kLevel.size()] - '0';
 }
 
-// "proctor accept --level 1 --sim cuda:4".
+// Joins the words to a shell command. Example: "proctor accept --level 1 --sim cuda:4".
 std::string typed_line(const std::vector<std::string>& words) {
   std::string line = "proctor";
   for (std::size_t i = 1; i < words.size(); ++i) line += " " + shell_quote(words[i]);
@@ -184,7 +185,7 @@ Acceptance::Acceptance(const Checked& checked, const Prepared& prepared)
     question_.problems.push_back(log.problem());
 }
 
-// Devices are judged without the facts of a library that does not answer. The report names the problem.
+// If a library does not respond, the devices are judged without its facts. The report names the problem.
 FactsOfCards Acceptance::ask() {
   auto facts = checked_.machine->facts(prepared_.placed.devices);
   if (!facts) {
@@ -229,7 +230,7 @@ void Acceptance::settle_devices(RunFinish& finish) {
   }
 }
 
-// Only if an acceptance drained it, of no higher level than this one.
+// Removes the drain of a device if a run drained it, unless an acceptance of a higher level did.
 void Acceptance::use_again(const AcceptedDevice& device, const DrainList& drained, RunFinish& finish) const {
   const auto entry = drained.find(device.id);
   if (!entry || entry->run.empty()) return;

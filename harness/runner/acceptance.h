@@ -1,4 +1,5 @@
-// The plan of `accept` and its judgement.
+// The parts of a run that only `proctor accept` has: its request, its plan, and its judgement of the devices. The steps
+// of run.cc call them. The rules of the judgement are in reports/accept.
 #pragma once
 
 #include <string>
@@ -16,33 +17,34 @@
 
 namespace proctor::runner {
 
-// The plan of `accept`: cases of the built-in suites that judge the devices of this machine.
+// Returns the level of the request, or the default level.
 int accept_level_of(const AcceptRequest& accept);
-// The steps that the level has, and that fit the budget.
+// Returns the steps of the level that fit into the budget.
 ChosenSteps steps_of(const AcceptRequest& accept);
 
-// The words with which `accept` repeats this acceptance; `--devices` may follow.
+// Returns the command line that repeats this acceptance, as words. The caller can append `--devices`.
 std::vector<std::string> describe_acceptance(const RunRequest& request);
 
-// Returns the request with the options of `run` for which the level stands.
+// Returns the request with the options of `run` that the level implies.
 RunRequest with_level(RunRequest request);
-// Refuses contradictions, and reads the expected machine.
+// Refuses contradictory options, and reads the file of --expect.
 Result<void> check_acceptance(Checked& checked);
+// Returns the planned cases of the built-in suites that belong to the steps of this acceptance.
 Result<FoundPlan> plan_of_acceptance(const Checked& checked, RunDisplay& display);
 
-// The judgement of `accept`: the facts of the devices are read before the first case and after the last one.
+// Judges the devices of a run. It reads the facts of the devices before the first case and after the last one.
 class Acceptance {
  public:
-  // Reads the facts of the management libraries.
+  // Reads the facts from the management libraries for the first time.
   Acceptance(const Checked& checked, const Prepared& prepared);
 
-  // Reads the facts again, judges the devices, and writes accept.json, of which the reports are made. --json names a second
-  // place for this file.
+  // Reads the facts again, judges the devices, and writes accept.json. The reports are made from this file. --json
+  // names a second place for it.
   void judge(const ResolvedRun& run);
-  // As accept.json has it.
+  // The report as parsed from accept.json.
   const AcceptReport& report() const { return report_; }
-  // Drains what failed (--drain), and uses again what failed in an earlier acceptance and passes in this one. Adds the
-  // report and what was done to `finish`.
+  // Drains devices that failed, if --drain is given. Removes the drain of a device that passes now and that a run
+  // drained, unless an acceptance of a higher level drained it. Adds the report and the changed drains to `finish`.
   void settle_devices(RunFinish& finish);
 
  private:

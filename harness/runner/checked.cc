@@ -49,7 +49,8 @@ Result<AskedRun> ask(const RunRequest& typed) {
   if (!keys) return keys.error();
   asked.keys = keys_for(*keys, typed.command);
   if (!is_of_whole_plan(asked.typed)) asked.keys.rules.min_executed.reset();
-  if (!asked.typed.plan.file.empty()) asked.keys.selection.excludes.clear();  // the plan has its cases
+  if (!asked.typed.plan.file.empty())
+    asked.keys.selection.excludes.clear();  // the plan file already has its cases
   asked.request = merge(asked.typed, asked.keys);
   return asked;
 }
@@ -58,7 +59,7 @@ namespace {
 
 constexpr const char* kBuiltinKnownFailures = "known_failures_intel.toml";
 
-// A case that repeats until it fails needs another end: `until-fail` alone requires --deadline.
+// A case that repeats until it fails needs a second bound. `until-fail` alone requires --deadline.
 Result<int> most_executions(const Repeats& wanted, bool has_deadline) {
   if (wanted.times) return *wanted.times;
   if (wanted.exclusion) return runs_to_exclude(*wanted.exclusion);
@@ -105,7 +106,7 @@ Result<std::optional<SeenPrograms>> read_seen(const std::string& place) {
 Result<void> check_words(Checked& checked) {
   if (auto settled = settle_repeats(checked); !settled) return settled;
   if (auto read = read_debugger(checked); !read) return read;
-  // For one case: nobody knows yet how many there are.
+  // The number of cases is not known yet. This call checks that one case has enough descriptors.
   return check_open_files(1, 0);
 }
 
@@ -183,7 +184,7 @@ void sweep_dead(Checked& checked) {
         {WarningCode::kParentWatchFailed, "the exit of the parent process cannot be detected here"});
 }
 
-// A simulated machine has no driver stack.
+// A simulated machine has no driver stack that the doctor could examine.
 std::string about_machine(const Machine& machine) {
   if (machine.simulation()) return "the machine is simulated: --sim " + machine.options().sim;
   const auto path = machine.caller().find("LD_LIBRARY_PATH");

@@ -1,5 +1,5 @@
-// The first two steps of a run. In the second one, what can be refused without starting anything has been refused. The machine is open, and
-// what killed runs left on it is swept.
+// The first two steps of a run: merge the request with the keys of its files, and check it. The second step refuses
+// everything that can be refused without starting a program. It also opens the machine. run.cc calls these functions.
 #pragma once
 
 #include <memory>
@@ -23,26 +23,27 @@
 
 namespace proctor::runner {
 
-// The first step of a run merges its request with the keys of its files.
+// The result of the first step: the request, merged with the keys of its files.
 struct AskedRun {
   RunRequest typed{};
-  RunRequest keys{};     // of the files, as far as they count for the command
-  RunRequest request{};  // both, the options first
+  RunRequest keys{};     // the keys of the files that apply to the command
+  RunRequest request{};  // `typed` merged with `keys`; `typed` takes precedence
   ConfigFiles files{};
 };
 
 // Returns whether the options select some of the cases.
 bool leaves_cases_out(const SelectionOptions& chosen);
 
-// Refuses files with mistakes in their keys of [run].
+// Merges the request with the keys of its files. Refuses files with mistakes in their keys of [run].
 Result<AskedRun> ask(const RunRequest& typed);
 
-// The user's list first, then the one that comes with the built-in suite.
+// The known failures of a run. The entries of the user's file precede those of the built-in list.
 struct AllKnownFailures {
   KnownFailures list;
-  std::optional<KnownFailuresFile> file;  // the user's
+  std::optional<KnownFailuresFile> file;  // the user's file
 };
 
+// The result of the second step: a request that is consistent, and the files and options that it names, parsed.
 struct Checked {
   AskedRun asked{};
   std::string run_id{};
@@ -51,25 +52,27 @@ struct Checked {
   std::optional<Shard> shard{};
   AllKnownFailures known_failures{};
   Repeats repeats{};
-  int executions = 1;                         // most of each case
+  int executions = 1;                         // the maximum per case
   std::vector<std::string> debugger{};        // the words of --debugger
-  std::optional<ReadyPolicy> ready{};         // of --ready-regex
-  std::optional<ExpectedMachine> expected{};  // of --expect
-  std::optional<SeenPrograms> seen{};         // of --repeat new:N
-  std::shared_ptr<History> history{};         // of --history, as it is before the run; null: there is none
+  std::optional<ReadyPolicy> ready{};         // from --ready-regex
+  std::optional<ExpectedMachine> expected{};  // from --expect
+  std::optional<SeenPrograms> seen{};         // from --repeat new:N
+  std::shared_ptr<History> history{};         // the state of --history before the run; null: no history
   std::vector<Warning> warnings{};
 
   const RunRequest& request() const { return asked.request; }
-  // Whether the only case gets the caller's terminal.
+  // Returns whether the only case inherits the caller's terminal.
   bool gives_terminal() const { return request().terminal.no_capture || !debugger.empty(); }
 };
 
+// Runs the second step. Refuses contradictory options and unusable files, and opens the machine.
 Result<Checked> check(AskedRun asked, const std::string& run_id, Machine& machine);
-// Kills and removes what killed runs left. Adds the warnings of the process.
+// Kills the processes and removes the files that killed runs left. Adds warnings about this to `checked`.
 void sweep_dead(Checked& checked);
 
-// Of a device that was asked for and is not here: what the doctor finds on this machine.
+// Appends the sentence of about_machine() to the error if named devices are not usable on this machine.
 Error with_finding(Error error, const Machine& machine);
+// Returns one sentence: that the machine is simulated, or what the doctor finds on it.
 std::string about_machine(const Machine& machine);
 
 }  // namespace proctor::runner

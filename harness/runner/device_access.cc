@@ -30,7 +30,7 @@ bool is_in_trouble(const ResolvedRun& run, std::string_view backend) {
   return std::ranges::any_of(run.health,
                              [&](const auto& health) { return is_loss(health) && is_of_backend(health); }) ||
          std::ranges::any_of(run.cases, [&](const ResolvedCase& test) {
-           const bool skipped = test.verdict.outcome == Outcome::kSkip;  // it found no device
+           const bool skipped = test.verdict.outcome == Outcome::kSkip;  // the case found no device
            return test.planned.backend == backend && test.planned.devices > 0 && (skipped || test.bad);
          });
 }

@@ -1,6 +1,6 @@
-// Whether the devices of a run can still be reached. In a container they are lost in ways of which their driver says
-// nothing: its host replaces the driver, changes MIG, or loads the device rules of the cgroup anew. What was wrong before
-// the run is named where devices are missing from the start; later only what became wrong in the run.
+// Detects why a run cannot reach its devices. A container can lose its devices without an error of the driver: its host
+// replaces the driver, changes MIG, or reloads the device rules of the cgroup. place() creates one DeviceAccess per
+// run.
 #pragma once
 
 #include <set>
@@ -16,16 +16,18 @@ struct ResolvedRun;
 
 namespace proctor::runner {
 
+// Reads the access faults of the host (harness/doctor) when it is created, and again on each call. It compares the two.
 class DeviceAccess {
  public:
-  // The machine's files are below `root`. `library_path` is the caller's LD_LIBRARY_PATH.
+  // `root` is the directory that contains the machine's files. `library_path` is the caller's LD_LIBRARY_PATH.
   DeviceAccess(std::string root, std::string library_path);
 
-  // For a backend that lacks devices before the run.
+  // Returns a warning for each access fault of a backend that lacks devices before the run.
   std::vector<Warning> why_missing(Backend backend) const;
-  // One sentence about what keeps a device from this run that it had; "" nothing does.
+  // Returns one sentence about a fault that began during the run and blocks the devices of `backend`, or "".
   std::string why_lost(const std::string& backend) const;
-  // The same after the last case, for the backends of which a device was lost or a case failed.
+  // Returns warnings about such faults after the last case. It covers only backends with a lost device, a skipped case
+  // or a failed case.
   std::vector<Warning> why_lost(const ResolvedRun& run) const;
 
  private:
@@ -34,7 +36,7 @@ class DeviceAccess {
 
   std::string root_;
   std::string library_path_;
-  std::set<std::string> before_{};  // the sentences about what was wrong then
+  std::set<std::string> before_{};  // sentences about the faults at creation
 };
 
 }  // namespace proctor::runner

@@ -45,8 +45,8 @@ Result<void> check_descriptors(const std::vector<int>& inherited) {
                   inherited.back()));
 }
 
-// The vendor of the library that the command needs, as in `run`. A command that does not exist is reported when it is
-// started.
+// Selects devices by the vendor of the library that the command needs, as `run` does. If the command does not exist,
+// this is reported when it is started.
 Result<void> choose_devices_of(Machine& machine, bool is_number_typed, Suite& suite,
                                std::vector<Warning>& warnings) {
   if (suite.devices_by == DevicesBy::kWritten) {
@@ -83,7 +83,8 @@ Result<FoundPlan> plan_of_command(const Checked& checked) {
     return choose_devices_of(machine, request.selection.gpus.has_value(), suite, warnings);
   });
   if (!plan) return plan.error();
-  if (request.terminal.workflow_commands) {  // the command speaks for its step, in whichever way
+  if (request.terminal
+          .workflow_commands) {  // the command may write workflow commands to each channel of its step
     for (const std::string& name : channel_variables()) {
       const auto found = machine.caller().find(name);
       if (found != machine.caller().end()) plan->suites.front().env.insert(*found);

@@ -1,4 +1,5 @@
-// `exec` plans one command, which starts as the user typed it.
+// The parts of a run that only `proctor exec` has: it plans one command, which starts exactly as typed. The steps of
+// run.cc call them.
 #pragma once
 
 #include "harness/base/result.h"
@@ -7,8 +8,9 @@
 
 namespace proctor::runner {
 
-// Refuses what a command cannot have, and reads how its readiness is recognised.
+// Refuses a missing command and too many inherited descriptors. Reads the rule that recognises readiness.
 Result<void> check_exec(Checked& checked);
+// Returns a plan with one case, the command.
 Result<FoundPlan> plan_of_command(const Checked& checked);
 
 }  // namespace proctor::runner

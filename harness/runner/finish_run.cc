@@ -36,7 +36,8 @@ namespace proctor::runner {
 namespace {
 
 // ---- Rules ----
-// These classes give a run the rules for its cases and its devices, from the results of the earlier steps.
+// These classes pass the rules of a run for its cases and devices to the scheduler. They use the results of earlier
+// steps.
 
 class CaseRulesOfRun : public CaseRules {
  public:
@@ -58,7 +59,8 @@ class CaseRulesOfRun : public CaseRules {
 
 class DeviceRulesOfRun : public DeviceRules {
  public:
-  // `access`: null: no case needs a device of this machine. `may_reset`: a device that fails its probe is reset.
+  // `access` is null if no case needs a device of this machine. `may_reset` allows the reset of a device that fails its
+  // probe.
   DeviceRulesOfRun(Machine& machine, const FoundDevices& devices, CaseEnvironments& environments,
                    const DeviceAccess* access, bool may_reset)
       : machine_(machine),
@@ -67,7 +69,7 @@ class DeviceRulesOfRun : public DeviceRules {
         access_(access),
         may_reset_(may_reset) {}
 
-  // None as well where the environment of the device cannot be made.
+  // Also returns nothing if the environment of the device cannot be created.
   std::optional<HealthRequest> health_request(const std::string& device) override;
   std::string why_lost(const std::string& device) override;
 
@@ -105,10 +107,10 @@ std::string DeviceRulesOfRun::why_lost(const std::string& device) {
   return access_ != nullptr && entry != nullptr ? access_->why_lost(entry->device.backend) : std::string();
 }
 
-// ---- The work beside a run ----
+// ---- Periodic work during a run ----
 
-// WatchOfRun does the work beside a run: it syncs the journal, reads the programs of the suites and updates the display.
-// After the last case it reports what the run changed on the machine.
+// Does the periodic work during a run: it syncs the journal, reads the programs of the suites and updates the display.
+// After the last case it reports how the run changed the machine.
 class WatchOfRun : public RunWatcher, public OutputListener {
  public:
   WatchOfRun(Prepared& prepared, RunMemory& memory, HistoryOfRun& history, RunDisplay& display,
@@ -142,10 +144,10 @@ class WatchOfRun : public RunWatcher, public OutputListener {
 };
 
 constexpr Milliseconds kLastSweep{1'000};
-// How long the programs of the suites are read after the last case, and when somebody waits for the end.
+// How long the programs of the suites are read after the last case: normally, and after a stop.
 constexpr Milliseconds kLastReading{1'000};
 constexpr Milliseconds kHastyReading{200};
-// The longest wait for a locked history after a stop signal.
+// The longest wait for a locked history after a stop.
 constexpr Milliseconds kHastyWait{200};
 
 void WatchOfRun::on_tick() {
@@ -161,7 +163,7 @@ void WatchOfRun::report_loss() {
         Warning{WarningCode::kStdoutNotWritten, "failed to write to stdout: " + why + "; the run continued"});
 }
 
-// No record follows the end of the run. What the journal loses later is reported as a lost report.
+// The end of the run is the last record. Later losses of the journal are reported as a lost report.
 void WatchOfRun::at_end() {
   const bool hasty = memory_.was_stopped();
   prepared_.programs->finish(events_, hasty ? kHastyReading : kLastReading,
@@ -173,7 +175,8 @@ void WatchOfRun::at_end() {
   report_loss();
 }
 
-// What no case could end has one more second; what is alive then is named, and the record stays for `finish`.
+// Leftover processes get one more second. Each process that is still alive is named, and the record stays so that
+// `proctor finish` can kill it.
 std::vector<Warning> WatchOfRun::end_rest() {
   const std::vector<LeakedProcess> left = prepared_.setup.containment->end_rest(kLastSweep);
   if (left.empty()) return {};
@@ -191,8 +194,8 @@ std::vector<Warning> WatchOfRun::end_rest() {
   return warnings;
 }
 
-// What became of the stack, of the devices, of what could not be killed, and of the journal, to which the processes of
-// the cases have access; the reports of this run are made of what was written.
+// Warns about changes of the stack, lost devices, processes that could not be killed, and a changed journal. The
+// processes of the cases can write to the journal. The reports of this run use the records as written by the runner.
 std::vector<Warning> WatchOfRun::examine_the_end() {
   std::vector<Warning> warnings = prepared_.stack.check_again();
   if (prepared_.placed.access) {
@@ -209,7 +212,7 @@ std::vector<Warning> WatchOfRun::examine_the_end() {
   return warnings;
 }
 
-// Once more: a driver that was replaced meanwhile, or a machine that was resumed as another, is not the same.
+// Gathers the evidence again. It differs if the driver was replaced or the virtual machine resumed on other hardware.
 void WatchOfRun::report_hardware() {
   const std::int64_t at_ms = memory_.elapsed_ms();
   for (HardwareEvidence& evidence :
@@ -221,7 +224,7 @@ void WatchOfRun::report_hardware() {
 
 // ---- Reports ----
 
-// A part of a joined run has a journal only: `proctor ctest report` makes the reports of all parts.
+// Writes the reports. A part of a joined run has a journal only: `proctor ctest report` makes the reports of all parts.
 Result<RenderedFiles> write_all(const ResolvedRun& run, const std::string& run_dir,
                                 const ReportRequest& asked) {
   const std::string& junit = asked.junit;
@@ -233,7 +236,7 @@ Result<RenderedFiles> write_all(const ResolvedRun& run, const std::string& run_d
   return Error{ErrorKind::kSystem, rendered.error().what + "; " + written.error().what, {}, 0};
 }
 
-// Attempts whose log did not fit on the disk.
+// Counts the attempts whose log was cut because of a write error.
 std::ptrdiff_t cut_logs(const ResolvedRun& run) {
   std::ptrdiff_t count = 0;
   for (const ResolvedCase& test : run.cases) {
@@ -244,7 +247,8 @@ std::ptrdiff_t cut_logs(const ResolvedRun& run) {
   return count;
 }
 
-// No report, no green: what is missing is a problem of the run, in all reports that can be written.
+// A run with a lost report must not pass. Every report that can be written is written again, with a warning about the
+// loss.
 Result<void> write_reports(RunMemory& memory, Prepared& prepared, const ReportRequest& asked,
                            EventSink& events) {
   Journal& journal = *prepared.journal;
@@ -265,14 +269,16 @@ Result<void> write_reports(RunMemory& memory, Prepared& prepared, const ReportRe
 
 // ---- The run ----
 
-// CTest shows exit code 3 as skipped. That stays for a run that executed nothing, or lacks a device for some of its cases.
+// Returns the exit code for a CTest test. CTest shows exit code 3 as skipped. That code remains for a run that executed
+// nothing, or that lacks a device for some of its cases.
 int code_of_part(const ResolvedRun& run, int code) {
   const bool has_skip_alone = run.plan.rules.fail_on_skip.empty() && run.summary[Outcome::kNotrun] == 0;
   const bool is_skip = has_skip_alone && (run.summary.executed() == 0 || !run.plan.missing_backend.empty());
   return code == kExitIncomplete && !is_skip ? kExitRed : code;
 }
 
-// The merged or joined run is recorded in its place.
+// Returns whether the run is a shard or a part of a joined run. Only the merged or joined run is recorded in the
+// history.
 bool is_part(const Checked& checked, const Prepared& prepared) {
   const auto& shard = prepared.planned.shard;
   return !checked.request().reports.join.empty() || (shard && shard->count > 1);
@@ -324,7 +330,8 @@ RunResult finish_run(const Checked& checked, Prepared& prepared, RunDisplay& dis
   RunFinish finish{.run = run, .exit_code = result.exit_code, .rendered = rendered};
   if (acceptance) acceptance->settle_devices(finish);
   display.finish(finish);
-  // There may be hundreds: not while the first case waits, and once for all parts of a joined run.
+  // There can be hundreds of old seals. They are removed here because the first case must not wait for this. A joined
+  // run removes them once for all parts.
   if (!request.reports.is_part) remove_old_journal_seals();
   return result;
 }

@@ -1,4 +1,4 @@
-// The last step of a run: its cases are executed, and its reports are written.
+// The last step of a run: it executes the cases and writes the reports. run.cc calls it.
 #pragma once
 
 #include "harness/runner/display.h"
@@ -7,7 +7,7 @@
 
 namespace proctor::runner {
 
-// A stop that is too late for the cases makes the reports hurry, and waits in `control`.
+// A stop that arrives after the last case shortens the work on the reports. `control` keeps this late stop.
 RunResult finish_run(const Checked& checked, Prepared& prepared, RunDisplay& display, RunControl& control);
 
 }  // namespace proctor::runner

@@ -34,7 +34,7 @@ std::set<std::size_t> suites_with_cases(const Plan& plan) {
   return used;
 }
 
-// Which suites have less than the header says, and what.
+// Adds the suites with `host_pids` to the guarantees that do not hold, with the weaker layer that they get.
 void describe_host_pids(const Plan& plan, Layer layer, ContainmentInfo& info) {
   std::string names;
   for (const Suite& suite : plan.suites) {
@@ -119,8 +119,8 @@ void repeat_new_cases(const Checked& checked, Prepared& prepared) {
                   to_string(found, plan.cases.size(), repeats.times_if_new)));
 }
 
-// Records the options that were typed, the keys of the files, the entries of [[skip]], and the variables of
-// each suite that has cases.
+// Records everything that narrows the run: typed options, keys of the files, entries of [[skip]], and variables of each
+// suite that has cases.
 void describe_narrowing(const Checked& checked, Prepared& prepared) {
   const Plan& plan = prepared.placed.planned.plan;
   const Environment& caller = checked.machine->caller();
@@ -131,7 +131,7 @@ void describe_narrowing(const Checked& checked, Prepared& prepared) {
   std::ranges::move(narrowing_of_skips(plan.cases), std::back_inserter(narrowed.options));
   for (const std::size_t i : suites_with_cases(plan)) {
     const Suite& suite = plan.suites[i];
-    // One that has no environment here gets no case to run either.
+    // If the environment of a suite cannot be created here, none of its cases starts.
     const auto environment = prepared.environments->of(suite, {});
     const auto found =
         narrowing_variables(suite, caller, environment ? environment->variables : to_list(caller),
@@ -143,7 +143,8 @@ void describe_narrowing(const Checked& checked, Prepared& prepared) {
   notes.insert(notes.end(), lines.begin(), lines.end());
 }
 
-// Which runs belong together, while their directories are known.
+// Adds a note that names the runs of the same plan and the command that merges them. Their directories are known only
+// here.
 void report_rest(const Checked& checked, const PlannedRest& rest, Prepared& prepared) {
   const std::vector<std::string>& runs = checked.request().plan.remaining_of;
   std::string note = fmt::format("remaining cases of run {}: {} of {}", joined(rest.runs, ", "),

@@ -1,4 +1,5 @@
-// The first record of the journal: what was asked for, on which machine, with which programs and devices.
+// Fills in the first record of the journal, RunPlanned: the request, the machine, the programs and the devices.
+// finish_run() calls it.
 #pragma once
 
 namespace proctor::runner {
@@ -6,7 +7,7 @@ namespace proctor::runner {
 struct Checked;
 struct Prepared;
 
-// Fills in `prepared.planned`. What people should know of it goes to the warnings and the notes.
+// Fills in `prepared.planned`. Facts that people should see are added to the warnings and to the notes of the devices.
 void write_first_record(const Checked& checked, Prepared& prepared);
 
 }  // namespace proctor::runner

@@ -14,7 +14,7 @@
 namespace proctor::runner {
 namespace {
 
-// A missing file, or one that nothing was added to yet.
+// Returns whether the file is missing or empty.
 bool is_new(const std::string& file) {
   std::error_code error;
   if (!std::filesystem::exists(file, error)) return !error;
@@ -27,7 +27,7 @@ std::string name_of(const SeenRun& run) {
   return fmt::format("{}, {}{}", run.run_id, run.started, commit.empty() ? "" : ", commit " + commit);
 }
 
-// Of a run that is not green.
+// Reports changes of the stack since the last passed run, if this run did not pass.
 Result<void> report_stack(History& history, const ResolvedRun& run, const RunResults& results,
                           EventSink& events) {
   if (run.exit_code_so_far == kExitGreen && run.ending_signal == 0) return {};
@@ -41,7 +41,7 @@ Result<void> report_stack(History& history, const ResolvedRun& run, const RunRes
   return {};
 }
 
-// Of the cases that failed or were flaky.
+// Returns the past results of the cases that failed or were flaky.
 std::vector<CasePast> case_pasts(const RunResults& results, const Past& past) {
   std::vector<CasePast> pasts;
   if (past.runs.empty()) return pasts;

@@ -22,7 +22,7 @@ Error refuse_place(const std::string& place, const std::string& why) {
                         "Give the directory of a run, or the file of `proctor history`: new:50=PATH.");
 }
 
-// By path.
+// Collects the digests of the programs of this run, by path.
 class ProgramsNow : public EventSink {
  public:
   void on(const Event& event) override {

@@ -23,7 +23,7 @@ namespace {
 
 // ---- Devices ----
 
-// A choice without an effect would look like one that was kept.
+// Refuses --devices if no case uses a device, because the option would appear to have an effect.
 Result<void> check_devices_used(const std::string& chosen, const Plan& plan) {
   const auto gets_some = [](const Case& test) { return test.devices > 0; };
   if (chosen.empty() || std::ranges::any_of(plan.cases, gets_some)) return {};
@@ -31,7 +31,8 @@ Result<void> check_devices_used(const std::string& chosen, const Plan& plan) {
                         "Add --backend cuda or --backend xpu.");
 }
 
-// The run goes on: its reports say which cases were skipped for it.
+// Refuses --devices with too few devices. Other shortages are warnings: the run continues, and the reports name the
+// skipped cases.
 Result<void> check_devices_asked(const Checked& checked, Placed& placed) {
   const RunRequest& request = checked.request();
   const SelectionOptions& selection = request.selection;
@@ -45,7 +46,7 @@ Result<void> check_devices_asked(const Checked& checked, Placed& placed) {
                                         requested(lack), lack.present),
                             "Name more devices, or change --backend or --gpus.");
     if (lack.present == 0 && request.rules.allow_no_device.value_or(false)) continue;
-    if (anybody) lack.backend = lack.why = "";  // whichever vendor was meant, nothing of it is here
+    if (anybody) lack.backend = lack.why = "";  // no vendor is likely here: the message names no vendor
     const char* next = checked.machine->simulation() ? "" : "; next: `proctor doctor`";
     placed.planned.warnings.push_back(
         {WarningCode::kDeviceShortage, to_string(lack) + "; " + about_machine(*checked.machine) + next});
@@ -54,7 +55,8 @@ Result<void> check_devices_asked(const Checked& checked, Placed& placed) {
   return {};
 }
 
-// What keeps the plan's cases from devices that are not here. Whoever hides them, or allows that there are none, knows it.
+// Warns about faults that hide the devices of the plan. It does not warn if a mask variable of the user hides the
+// devices, or if the user allows a run without devices.
 void report_access_faults(const Checked& checked, Placed& placed) {
   const RunRequest& request = placed.planned.request;
   const bool may_be_none = request.rules.allow_no_device.value_or(false);
@@ -76,7 +78,7 @@ void report_access_faults(const Checked& checked, Placed& placed) {
   }
 }
 
-// "CASE=DEVICE": an id may hold any character, and a device's name no '='.
+// Reads "CASE=DEVICE". An id can contain any character. The name of a device contains no '='.
 Result<std::pair<std::string, std::string>> read_pin(const std::string& pin, const Plan& plan,
                                                      const FoundDevices& devices) {
   const auto refuse = [&](const std::string& why, const std::string& hint) {
@@ -112,7 +114,7 @@ Result<void> find_devices(const Checked& checked, Placed& placed) {
   auto found = checked.machine->devices(backends_of(plan));
   if (!found) return found.error();
   FoundDevices& devices = placed.devices = *std::move(found);
-  // What a plan for several machines holds does not depend on any of them.
+  // The cases of a plan for several machines must not depend on the devices of one machine.
   if (!request.selection.backend && request.plan.file.empty()) note(leave_out_absent(plan, devices), devices);
   if (!devices.pool.empty()) note(describe_cleared(checked.machine->caller()), devices);
   note(describe_devices(*checked.machine, plan, devices), devices);
@@ -135,14 +137,15 @@ Result<void> find_devices(const Checked& checked, Placed& placed) {
 
 // ---- Ranks ----
 
-// Whether it is skipped on this machine for another reason than its number of cards.
+// Returns whether the case is skipped on this machine for another reason than the number of its cards.
 bool is_skipped_anyway(const Suite& suite, const Case& test, const FoundDevices& devices) {
   const std::string backend(to_string(suite.backend));
   return test.config_skip || test.disabled || devices.unusable.contains(backend) ||
          (suite.kind->ours() && devices.unusable_by_ours.contains(backend));
 }
 
-// "" when each rank of the case has cards of its own here, else who would have not.
+// Returns "" if each rank of the case gets separate cards on this machine. Otherwise it returns which ranks would
+// share.
 std::string who_shares(const Case& test, const std::string& backend, const FoundDevices& devices) {
   std::vector<std::string> cards;
   for (const PoolDevice& entry : devices.pool) {
@@ -173,7 +176,8 @@ Result<void> check_cards(const Plan& plan, const FoundDevices& devices) {
 
 // ---- Jobs, programs and leases ----
 
-// As many cases at once as were asked for, or as there are devices or cores, if there are descriptors for so many.
+// Returns the requested number of concurrent cases, or a number from the devices and cores. It lowers that number if
+// the limit of open files requires this.
 Result<Jobs> count_jobs(int asked, const FoundDevices& devices, PlannedRun& planned) {
   const Jobs jobs = effective_jobs(planned.plan, DevicePool(devices.pool), asked, usable_cores());
   int ranks = 0;
@@ -189,7 +193,7 @@ Result<Jobs> count_jobs(int asked, const FoundDevices& devices, PlannedRun& plan
   return Jobs{.all = fewer, .on_cores = std::min(jobs.on_cores, fewer)};
 }
 
-// Those that run with the driver that is here.
+// Selects the programs that run with the installed driver.
 Result<void> choose_programs(const std::string& programs, const FoundDevices& devices, Plan& plan) {
   use_cuda_runtime(devices.cuda_runtime, programs, plan);
   for (const auto& [backend, simulated] : devices.simulations) {
@@ -216,7 +220,7 @@ Result<Placed> place(const Checked& checked, PlannedRun planned) {
   Placed placed{.planned = std::move(planned)};
   if (auto found = find_devices(checked, placed); !found)
     return with_finding(found.error(), *checked.machine);
-  // Everything that is the same on all machines has been decided; what follows may depend on this one.
+  // The steps before this line give the same result on all machines. The steps after it may depend on this machine.
   auto part = take_part(checked, placed.planned);
   if (!part) return part.error();
   placed.part = *std::move(part);

@@ -32,7 +32,7 @@
 namespace proctor::runner {
 namespace {
 
-// ---- A run that goes on where others of the same plan were lost (`run --resume`) ----
+// ---- A run that continues lost runs of the same plan (`run --resume`) ----
 
 std::string in_words(const WholePlan& whole, const std::optional<PlannedShard>& shard) {
   const std::string part = shard ? fmt::format("shard {}/{} of ", shard->index, shard->count) : "";
@@ -45,8 +45,8 @@ bool is_same_shard(const std::optional<PlannedShard>& one, const std::optional<P
   return one->index == other->index && one->count == other->count;
 }
 
-// Leaves in `plan` the cases that none of the runs in these directories has an outcome of. They must be runs of the same
-// shard of the same plan. The directories are run directories, absolute or relative to the current one.
+// Removes from `plan` all cases with an outcome in one of the runs. The runs must be of the same shard of the same
+// plan. The directories are run directories, absolute or relative to the current one.
 Result<PlannedRest> keep_rest(const std::vector<std::string>& directories, const WholePlan& whole,
                               const std::optional<PlannedShard>& shard, Plan& plan) {
   PlannedRest rest{.runs = {},
@@ -97,7 +97,7 @@ Result<FoundPlan> read_plan(const Checked& checked) {
                    .of_plan = std::move(file->run)};
 }
 
-// The digests are from the first reading, because a pipe can be read only once.
+// The digests come from the first reading, because a pipe can be read only once.
 Result<std::vector<InputFile>> inputs_of(const Checked& checked, const FoundPlan& found) {
   std::vector<InputFile> inputs = found.outcome.files;
   if (found.plan_file) inputs.push_back(*found.plan_file);
@@ -116,8 +116,8 @@ std::vector<std::string> names_of(const std::vector<InputFile>& files) {
   return names;
 }
 
-// Warnings about the user's own entries only: the built-in list covers cases that a selection leaves out. An entry
-// without a planned case is no mistake then: it may match a case that was left out.
+// Warns about entries of the user's file only, because the built-in list covers cases that a selection excludes. An
+// entry without a planned case causes no warning if the selection excludes cases: it may match an excluded case.
 std::vector<Warning> known_failure_warnings(const Checked& checked, const Plan& plan) {
   const AllKnownFailures& all = checked.known_failures;
   if (!all.file) return {};
@@ -134,7 +134,8 @@ std::vector<Warning> known_failure_warnings(const Checked& checked, const Plan& 
   return warnings;
 }
 
-// In CI, the job may end before a case that hangs and prints, and then there is no report. A server is ended by others.
+// In CI, a case without a time limit can outlast the job, and then no report is written. Servers are excluded: another
+// process ends them.
 std::vector<Warning> limit_warnings(const RunRequest& request, const Plan& plan) {
   if (!in_ci() || request.schedule.deadline || request.server.ready_regex) return {};
   const auto unlimited =
@@ -151,7 +152,7 @@ Result<void> check_stack_root(const std::string& root) {
   return Error::refused("`stack_root` " + root + " does not exist or is not a directory");
 }
 
-// A suite that sees the pids of the host may be held by less than is required.
+// Refuses a suite with `host_pids` if its weaker containment does not meet the required layer.
 Result<void> check_containment(const Checked& checked, const Plan& plan) {
   const auto containment = checked.machine->containment();
   if (!containment) return containment.error();
@@ -168,7 +169,7 @@ Result<void> check_containment(const Checked& checked, const Plan& plan) {
   return {};
 }
 
-// There is one terminal to give away.
+// Only one case can inherit the terminal.
 Result<void> check_terminal(const Checked& checked, const Plan& plan) {
   if (!checked.gives_terminal()) return {};
   if (plan.cases.size() != 1) {
@@ -184,7 +185,7 @@ Result<void> check_terminal(const Checked& checked, const Plan& plan) {
                         "/proc/PID/environ is its number.");
 }
 
-// Leaves the cases of the shard in `planned`.
+// Removes the cases of other shards from `planned`.
 Result<PlannedShard> take_shard(const Checked& checked, const Shard& shard, PlannedRun& planned) {
   const auto digest =
       plan_file_digest({.plan = planned.plan,
@@ -210,13 +211,15 @@ Result<FoundPlan> find_plan(const Checked& checked, RunDisplay& display) {
   auto options = plan_options(request);
   if (!options) return options.error();
   options->files = checked.asked.files;
-  options->selection.excludes = checked.asked.typed.selection.excludes;  // the planner has those of the files
+  options->selection.excludes =
+      checked.asked.typed.selection.excludes;  // the planner reads those of the files
   options->lease_wait =
       std::min(options->lease_wait, request.schedule.deadline.value_or(Milliseconds::max()));
   options->on_wait = [&display](const std::string& why) { display.waits(why); };
   options->selection.joined = !request.reports.join.empty();
   if (options->selection.joined) options->listings = sibling_listings(options->config.config_file);
-  options->selection.keep_unlisted = !request.plan.dry_run;  // there is a report that says so
+  options->selection.keep_unlisted =
+      !request.plan.dry_run;  // only a run has a report that shows such a suite
   auto outcome = discover_plan(*options, *checked.machine);
   if (!outcome) return outcome.error();
   return FoundPlan{.outcome = *std::move(outcome), .extent = options->extent};

@@ -1,4 +1,4 @@
-// The third step of a run: which cases there are. It is the same on every machine with these suites.
+// The third step of a run: it determines the cases. The result is the same on every machine with these suites.
 #pragma once
 
 #include <optional>
@@ -13,31 +13,32 @@
 
 namespace proctor::runner {
 
-// FoundPlan has the cases of a run by discovery, of a plan file, or of one command.
+// The cases of a run. Their source is discovery, a plan file, or one command.
 struct FoundPlan {
   PlanOutcome outcome;
   Extent extent;
   std::string source{};                  // the text of --plan (PlanFile::source)
-  std::optional<InputFile> plan_file{};  // of --plan
+  std::optional<InputFile> plan_file{};  // the file of --plan
   std::optional<PlannedRest> rest{};
-  RunRequest of_plan{};  // what the plan gives
+  RunRequest of_plan{};  // the options that are stored in the plan
 };
 
+// Merges the options of the plan into the request, and checks the plan against the request.
 Result<PlannedRun> plan_run(const Checked& checked, FoundPlan found);
 
-// Finds the cases by --plan or by discovery.
+// Finds the cases in the file of --plan, otherwise by discovery.
 Result<FoundPlan> find_plan(const Checked& checked, RunDisplay& display);
 
-// The part of the plan that this run has.
+// The part of a plan that this run executes: a shard, or the remaining cases of other runs, or both.
 struct Part {
   std::optional<PlannedShard> shard;
   std::optional<PlannedRest> rest;
-  // Of the plan, with the cases that are not in this part:
+  // The digest and the filters belong to the whole plan, including the cases that are not in this part.
   std::string digest;
   std::vector<std::string> filters;
 };
 
-// Leaves the cases of this part in `planned`. None: it has all.
+// Removes the cases of other parts from `planned`. Returns nothing if the run has all cases.
 Result<std::optional<Part>> take_part(const Checked& checked, PlannedRun& planned);
 
 }  // namespace proctor::runner

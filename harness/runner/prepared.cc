@@ -23,12 +23,12 @@ namespace proctor::runner {
 namespace {
 
 // ---- The order ----
-// In which order the cases of a run start (--order), and how long they took before: by --history, else by the last runs
-// in proctor-out/.
+// The start order of the cases (--order), from the durations of earlier runs. They come from --history, or from the
+// last runs in proctor-out/.
 
 using Durations = std::map<std::string, double>;
 
-constexpr std::size_t kNewestResults = 5;  // of each case: enough for an order, and read in half the time
+constexpr std::size_t kNewestResults = 5;  // per case: enough for an order, and half the reading time
 constexpr int kMostRuns = 5;
 
 std::size_t known_cases(const Plan& plan, const Durations& durations) {
@@ -45,7 +45,7 @@ Durations durations_of_history(const Checked& checked, Placed& placed) {
   return {};
 }
 
-// Of several runs, as the last one may have had a few cases only: until half of the cases are known.
+// Reads several runs until half of the cases have a duration, because the last run may have had few cases only.
 Durations durations_of_last_runs(const Plan& plan) {
   Durations durations;
   ReadingLimit limit;
@@ -57,15 +57,15 @@ Durations durations_of_last_runs(const Plan& plan) {
   return durations;
 }
 
-// What cannot be read is as if it were not there: an order changes no outcome. A file of --history that cannot be read
-// any more is a warning of the run.
+// Data that cannot be read is ignored, because the order changes no outcome. If the file of --history can no longer be
+// read, the run warns.
 OrderSetup order_of_run(const Checked& checked, Placed& placed) {
   const Plan& plan = placed.planned.plan;
   OrderSetup order;
   order.longest_first = placed.planned.request.schedule.order != "planned";
   order.jobs = placed.jobs.all;
   order.most_on_cores = placed.jobs.on_cores;
-  // One at a time takes as long in any order.
+  // The order of cases that run one at a time does not change the duration of the run.
   if (placed.jobs.all == 1 || plan.cases.size() == 1) order.longest_first = false;
   if (!order.longest_first) return order;
   order.durations = durations_of_history(checked, placed);
@@ -86,7 +86,7 @@ Result<void> open_directory(const Checked& checked, Prepared& prepared) {
   prepared.journal = *std::move(journal);
   const auto& simulation = checked.machine->simulation();
   if (!simulation || !simulation->topology.described()) return {};
-  // The machine of this run, whatever becomes of the file that described it.
+  // Keeps a copy of the simulated machine, because its file may change later.
   return replace_file(prepared.run_dir + "/sim_topology.toml", simulation->topology.text);
 }
 
@@ -101,7 +101,7 @@ std::vector<Warning> keep_journal_seal(const std::string& run_id, Prepared& prep
   return {};
 }
 
-// Without a record the run goes on: only what it leaves when it is killed is then left to others.
+// If the record cannot be written, the run continues with a warning. Its processes then remain if the runner is killed.
 Result<std::vector<Warning>> write_record(const Checked& checked, Prepared& prepared) {
   const auto containment = checked.machine->containment();
   if (!containment) return containment.error();
@@ -121,7 +121,7 @@ Result<std::vector<Warning>> write_record(const Checked& checked, Prepared& prep
   return keep_journal_seal(checked.run_id, prepared);
 }
 
-// ---- What cases see, and how the run is set up ----
+// ---- Environments of the cases, and the setup of the run ----
 
 Result<std::vector<Warning>> make_environments(const Checked& checked, Prepared& prepared) {
   const auto& simulation = checked.machine->simulation();
@@ -177,7 +177,7 @@ void adapt_to_command(const Checked& checked, RunSetup& setup) {
   attempts.pass_through = !attempts.inherit_stdio;
   attempts.break_commands = in_github_actions() && !checked.request().terminal.workflow_commands;
   if (!attempts.ready) return;
-  // Nobody may take the file of a run that was killed for this one's.
+  // The file of a killed run must not be mistaken for the file of this run.
   if (!attempts.ready->file.empty()) ::unlink(attempts.ready->file.c_str());
 }
 
@@ -203,7 +203,7 @@ Result<void> set_up(const Checked& checked, Prepared& prepared) {
   setup.attempts.run_dir = prepared.run_dir;
   setup.attempts.own_program = checked.machine->installation().program();
   setup.attempts.evidence_environment = to_list(checked.machine->caller());
-  // Of this machine's kernel and no other's, wherever `stack_root` has the driver stack's files.
+  // The evidence comes from the kernel of this machine, also if `stack_root` names another root for the driver stack.
   setup.extras.evidence = gather_hardware_evidence(placed.devices, RootedFiles("/"), "start");
   return {};
 }
@@ -219,7 +219,7 @@ Result<std::unique_ptr<Prepared>> prepare(const Checked& checked, Placed placed)
   RunStack stack(placed.planned.request.reports.stack_root);
   auto prepared = std::make_unique<Prepared>(
       Prepared{.placed = std::move(placed), .run_dir = {}, .stack = std::move(stack)});
-  // Before this run is the last one.
+  // The order uses the earlier runs, so it must be computed before the directory of this run exists.
   prepared->order = order_of_run(checked, prepared->placed);
   if (auto opened = open_directory(checked, *prepared); !opened) return opened.error();
   const auto recorded = write_record(checked, *prepared);

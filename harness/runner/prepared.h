@@ -1,5 +1,4 @@
-// The fifth step of a run: everything in which it can run. The parts refer to each other, so it stays where it was
-// made.
+// The fifth step of a run: it opens and creates everything that the cases need. run.cc calls it.
 #pragma once
 
 #include <memory>
@@ -16,6 +15,7 @@
 
 namespace proctor::runner {
 
+// The result of the fifth step. Its members refer to each other; it must not move in memory.
 struct Prepared {
   Placed placed;
   std::string run_dir;

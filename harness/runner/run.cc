@@ -17,7 +17,8 @@ namespace {
 
 using namespace runner;
 
-// The file of --junit is red from the first moment on: one of an earlier run is never taken for this one's.
+// Overwrites the file of --junit with a failure at the start, so that a file of an earlier run is never mistaken for
+// the result of this one.
 Result<void> forget_old_report(const RunRequest& request) {
   const std::string& junit = request.reports.junit;
   if (junit.empty()) return {};
@@ -30,7 +31,7 @@ Result<void> forget_old_report(const RunRequest& request) {
   return replace_file(junit, junit_without_run("The run has not finished."));
 }
 
-// Sets the directory of the run: that of --out, or of a part of a run that is joined.
+// Sets the directory of the run: the directory of --out, or the one of a part of a joined run.
 Result<void> set_directory(RunRequest& request, const std::string& run_id) {
   ReportRequest& reports = request.reports;
   if (reports.join.empty()) return {};
@@ -50,11 +51,11 @@ Result<void> set_directory(RunRequest& request, const std::string& run_id) {
   return {};
 }
 
-// Writes the reason into the reports of a run that did not start. Returns the error; its hint names a file that could not
-// be written, and has no reason then.
+// Writes the reason into the reports of a run that did not start. Returns the error. If a report could not be written,
+// the hint of the error names it.
 Error leave_why(const RunRequest& request, Error error) {
   const ReportRequest& reports = request.reports;
-  // A part that was refused has no journal. The reports of the whole show the reason.
+  // A refused part has no journal. The reports of the joined run show the reason.
   if (!reports.join.empty() && !reports.out.empty()) leave_refusal(reports.out, error);
   if (reports.junit.empty()) return error;
   const std::string why = "The run was refused: " + error.message() + ". " + error.hint;
@@ -63,7 +64,7 @@ Error leave_why(const RunRequest& request, Error error) {
   return error;
 }
 
-// The places of the reports are those of the request, and of the keys once they are read.
+// Reads the keys of the files. The places of the reports come from the request, then from these keys.
 Result<AskedRun> ask_with_places(RunRequest& request, const std::string& run_id) {
   if (auto set = set_directory(request, run_id); !set) return set.error();
   auto asked = ask(request);
@@ -73,7 +74,7 @@ Result<AskedRun> ask_with_places(RunRequest& request, const std::string& run_id)
   return asked;
 }
 
-// Refuses what only some commands refuse.
+// Runs the checks that only one command has.
 Result<void> check_command(Checked& checked) {
   switch (checked.request().command) {
     case kForExec:
@@ -132,7 +133,7 @@ Result<RunResult> run(const RunRequest& request, Machine& machine, RunDisplay& d
 
 Result<RunResult> run(const RunRequest& request, Machine& machine, RunDisplay& display, RunControl& control) {
   RunRequest asked = settled(request);
-  // A file of another run is not changed.
+  // A report file of another run is not changed.
   if (auto forgotten = forget_old_report(asked); !forgotten) return forgotten.error();
   auto result = take_steps(asked, new_run_id(), machine, display, control);
   machine.close();

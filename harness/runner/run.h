@@ -12,20 +12,21 @@
 
 namespace proctor {
 
-// Executes the cases of the request on the machine, and writes the reports. The keys of the files of `request.config` are
-// added to the request. An empty `config.directory` is the current one. The run opens the machine anew, which serves one
-// run at a time.
+// Executes the cases of the request on the machine, and writes the reports. The keys of the files of `request.config`
+// are added to the request. An empty `config.directory` is the current directory. The run reopens the machine. A
+// machine serves one run at a time.
 //
-// An error means that the run was refused or did not start, and no case was executed. The file `reports.junit` has the reason.
+// An error means that the run was refused or did not start. No case was executed then. The file `reports.junit`
+// contains the reason.
 Result<RunResult> run(const RunRequest& request, Machine& machine, RunDisplay& display);
-// Another thread or a signal handler stops the run by `control`.
+// The same, with a `control` through which another thread or a signal handler stops the run.
 Result<RunResult> run(const RunRequest& request, Machine& machine, RunDisplay& display, RunControl& control);
 
-// Plans the same cases, executes none and writes no file.
+// Plans the same cases as run(). Executes no case and writes no file.
 Result<PlannedRun> plan_run(const RunRequest& request, Machine& machine, RunDisplay& display);
 
-// Writes the reason into the reports of a request that is not run. Returns the error; its hint names a file that could not be
-// written.
+// Writes the error into the reports of a request that is not run. Returns the error. Its hint names a report that could
+// not be written.
 Error refuse_run(RunRequest request, Error error);
 
 }  // namespace proctor

@@ -20,7 +20,7 @@
 namespace proctor {
 namespace {
 
-// S1.2 stands before S1.18.
+// Sorts S1.2 before S1.18.
 struct NaturalOrder {
   bool operator()(const std::string& one, const std::string& other) const {
     return strverscmp(one.c_str(), other.c_str()) < 0;
@@ -41,7 +41,7 @@ std::vector<std::string_view> prefixes_of(Backend backend) {
   return {};
 }
 
-// Tables through which a loader asks a driver, and the names of results, are like functions and are none.
+// Function tables of a loader and names of results have the form of function names, but are not functions.
 bool is_no_function(std::string_view text) {
   return text.ends_with("ProcAddrTable") || text == "cudaSuccess" ||
          (text.starts_with("cudaError") && text.size() > 9 && is_upper(text[9]));
@@ -55,7 +55,7 @@ bool is_function(std::string_view text, const std::vector<std::string_view>& pre
   return begins && text.size() < kMostBytes && std::ranges::all_of(text, is_word) && !is_no_function(text);
 }
 
-// What a program calls that was compiled for a default stream of each thread is the same function.
+// Removes the suffix of functions that are compiled for per-thread default streams. They are the same function.
 std::string without_stream(std::string_view name) {
   for (const std::string_view ending : {"_ptsz", "_ptds"}) {
     if (name.ends_with(ending)) name.remove_suffix(ending.size());
@@ -103,7 +103,7 @@ void add_kinds(std::string& text, const Coverage& coverage) {
   }
 }
 
-// `reason` for the functions that a glob of `names` matches.
+// `reason` applies to all functions that a glob of `names` matches.
 struct Uncalled {
   std::vector<std::string> names{};
   std::string reason{};
@@ -131,7 +131,7 @@ Result<std::vector<Uncalled>> parse_uncalled(std::string_view text) {
   return entries;
 }
 
-// Lines of `FUNCTION CHECK CHECK ...`; `#` begins a comment.
+// Parses lines of `FUNCTION CHECK CHECK ...`; `#` begins a comment.
 std::map<std::string, std::vector<std::string>> parse_calls(std::string_view text) {
   std::map<std::string, std::vector<std::string>> calls;
   std::istringstream lines{std::string(text)};
@@ -144,8 +144,8 @@ std::map<std::string, std::vector<std::string>> parse_calls(std::string_view tex
   return calls;
 }
 
-// The name of a function that ends another one's is no text of its own in a library: cudaLaunchKernel is the end of
-// __cudaLaunchKernel.
+// Adds called functions whose names are not separate texts in a library. A name that ends a longer one
+// has no text of its own: cudaLaunchKernel is the end of __cudaLaunchKernel.
 void add_hidden(std::vector<VendorFunction>& functions,
                 const std::map<std::string, std::vector<std::string>>& called) {
   for (const auto& [name, checks] : called) {
@@ -282,7 +282,7 @@ using enum SourceKind;
 
 constexpr std::array kDocuments{
     Document{"Level Zero specification", kSpecification},
-    Document{"Level Zero programming guide", kSpecification},  // a part of it
+    Document{"Level Zero programming guide", kSpecification},  // part of the specification
     Document{"CUDA Runtime API", kSpecification},              // cuda_runtime_api.h, driver_types.h
     Document{"CUDA Driver API", kSpecification},
     Document{"CUDA Math API", kSpecification},
@@ -306,7 +306,7 @@ constexpr std::array kDocuments{
     Document{"NCCL user guide", kDocumentation},
     Document{"Higham", kDocumentation},
     Document{"Freivalds", kDocumentation},
-    Document{"Hochschild et al.", kDocumentation},  // errors of single cores that nobody tells
+    Document{"Hochschild et al.", kDocumentation},  // about silent data corruption in single cores
 
     Document{"intel/compute-runtime", kImplementation},
     Document{"oneapi-src/level-zero", kImplementation},

@@ -1,11 +1,12 @@
-// What the suites cover: each rule with its checks and the faults that must make them fail, each fault of the simulator
-// with the checks that must notice it, and each function of the vendors' interfaces with the checks that call it, or why
-// none does.
+// Lists what the built-in suites cover, for `proctor list --coverage`. Rules have their checks and the faults that must
+// fail them. Faults of the simulator have the checks that must detect them. Functions of the vendors' interfaces have
+// the checks that call them, or the reason why none does.
 //
-// Rules, checks and faults are what the suites' programs list, and the functions those that the simulated drivers name,
-// which have one of each that the interface had when they were built. Which check calls which function was recorded in a
-// run on simulated devices (vendor_calls.txt, written by harness/e2e/vendor_functions.py, which a test holds to be true);
-// that a suite's program names a function says only that some check may call it. The reasons alone are written by people.
+// Rules, checks and faults come from the lists of the suites' programs. The functions are those of the simulated
+// drivers, which contain every function of the interface at build time. harness/e2e/vendor_functions.py records in
+// vendor_calls.txt which check calls which function on simulated devices, and a test keeps that file current. A
+// function name in a suite's program only means that a check may call it. The reasons in uncalled_functions.toml are
+// written by hand.
 #pragma once
 
 #include <array>
@@ -19,18 +20,19 @@
 
 namespace proctor {
 
-// What kind of document a check's rule comes from. Example: "Level Zero specification, zeMemFree" is a specification.
+// The kind of document that a check's rule comes from. Example: "Level Zero specification, zeMemFree" is a
+// specification.
 //
-// A source is the name of a document, a comma or colon, and the place in it. Several are separated by "; ", and the
-// strongest counts. A source without a place, or with a name that the table does not have, is a rule of the project, and no
-// check that rests on one may gate (harness/e2e/coverage.py).
+// A source is the name of a document, a comma or colon, and a place in it. Several sources are separated by "; ", and
+// the strongest one counts. A source without a place, or with an unknown document, is a project rule. A check whose
+// rule has only such a source cannot gate (harness/e2e/coverage.py).
 
 // From the strongest to the weakest.
 enum class SourceKind {
   kSpecification,   // a specification, a standard, or a vendor's header
   kDocumentation,   // a vendor's guide or manual, or literature
-  kImplementation,  // the source of a driver or library, or what was measured on one
-  kTests,           // a test suite of others that passes on devices
+  kImplementation,  // the source code of a driver or library, or a measurement of one
+  kTests,           // an external test suite that passes on devices
   kProject,
 };
 
@@ -43,9 +45,9 @@ SourceKind kind_of_source(std::string_view source);
 
 struct CoveredCheck {
   std::string id{};                   // without parameters: "memory.xpu/Copy.UnalignedCopyIsByteExact"
-  std::vector<std::string> faults{};  // as it declares them
+  std::vector<std::string> faults{};  // declared by the check
   SeverityWord severity{};
-  SourceKind kind = SourceKind::kProject;  // of the source of its rule
+  SourceKind kind = SourceKind::kProject;  // kind of its rule's source
 };
 
 struct CoveredRule {
@@ -56,16 +58,17 @@ struct CoveredRule {
 
 struct CoveredFault {
   std::string name{};
-  bool blanket = false;               // it fails almost any check, and so proves nothing about one
-  std::vector<std::string> checks{};  // that name it
+  bool blanket = false;               // true if it fails almost any check, so it proves nothing about one
+  std::vector<std::string> checks{};  // checks that declare it
 };
 
 struct VendorFunction {
   std::string name{};
   std::string backend{};
-  std::vector<std::string> suites{};  // "memory.xpu": those whose program names it
-  std::vector<std::string> checks{};  // that call it: at most three, those that call least else
-  std::string reason{};               // why no check calls it
+  std::vector<std::string> suites{};  // suites whose program contains its name: "memory.xpu"
+  std::vector<std::string>
+      checks{};          // checks that call it: at most three, those that call the fewest other functions
+  std::string reason{};  // why no check calls it
 };
 
 struct Coverage {
@@ -74,23 +77,23 @@ struct Coverage {
   std::vector<VendorFunction> functions{};
 };
 
-// Rules and faults.
+// Returns rules and faults, without functions.
 Coverage coverage_of(const Plan& plan);
 
-// The names of functions of the backend's interface among the texts in a program or a library, sorted.
+// Returns the sorted names of the backend's functions among the texts in a program or library.
 std::vector<std::string> functions_named_in(std::string_view bytes, Backend backend);
 
-// What was recorded, and the reasons for the rest.
+// Return the embedded files vendor_calls.txt and uncalled_functions.toml.
 std::string_view recorded_calls();
 std::string_view uncalled_functions();
 
-// Adds to each function its checks, or the reason why it has none. The answer is what is wrong with the reasons: a
-// function without one, and a name among them that no such function has.
+// Adds the checks of each function, or the reason why it has none. Returns the mistakes in the reasons: a function
+// without a reason, and a name that matches no uncalled function.
 Result<std::vector<std::string>> add_calls(std::vector<VendorFunction>& functions, std::string_view calls,
                                            std::string_view reasons);
 
 std::string to_json(const Coverage& coverage);
-// For people: what is covered by how much, and by name what is not.
+// Returns a text for readers: how much is covered, and the names of everything that is not.
 std::string to_text(const Coverage& coverage);
 
 }  // namespace proctor

@@ -96,7 +96,7 @@ TEST(CoverageTest, ListsUncoveredFunctionsAndFaults) {
   EXPECT_EQ(json["rules"][1]["checks"][0]["faults"].size(), 2);
 }
 
-// A function without a check has a reason, and a reason has a function.
+// A function without a check needs a reason, and each reason needs a function.
 TEST(CoverageTest, AFunctionHasChecksOrAReason) {
   const std::string calls = "# recorded\nzeInit m.xpu/A.One m.xpu/A.Two\n";
   const auto reasons = [](const std::string& names) {

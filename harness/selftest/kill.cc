@@ -39,7 +39,7 @@ bool ended_as_expected(const FaultedCase& run) {
          (outcome == Outcome::kFail && run.verdict.reason == Reason::kDeviceLost);
 }
 
-// The first failure that the check's rule is to blame for.
+// Returns the first failure with the check's rule, or null.
 const Failure* failure_of_rule(const FaultedCase& run) {
   for (const Failure& failure : run.failures) {
     if (!run.rule.empty() && failure.rule == run.rule) return &failure;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kSetUp = 100, kFailed = 200;
 
-// A run that counts as a kill; each row of the table below changes one thing.
+// A run that counts as a kill. Each row of the table below changes one value.
 FaultedCase killed_run() {
   Failure failure;
   failure.rule = "M22";
@@ -181,7 +181,7 @@ TEST(FaultLog, IsEmptyWithoutFile) {
   const auto firings = read_fault_log(testing::TempDir() + "no-such-fault-log");
   ASSERT_TRUE(firings);
   EXPECT_TRUE(firings->empty());
-  EXPECT_FALSE(read_fault_log(testing::TempDir()));  // a directory
+  EXPECT_FALSE(read_fault_log(testing::TempDir()));  // the path is a directory
 }
 
 }  // namespace

@@ -97,11 +97,11 @@ void add_cheapest(SelftestMatrix& matrix) {
   }
 }
 
-// How narrowly a fault is aimed: "copy.skip:min=5000,times=1" by two keys.
+// Returns how specific a fault is, as the number of its keys: "copy.skip:min=5000,times=1" has two.
 auto keys(std::string_view spec) { return std::ranges::count(spec, '='); }
 
-// With the narrowest text by which a check names it: one that fails most of a suite
-// even so tells nothing apart.
+// Adds spread rows for each pointed fault, with the most specific text that a check declares. If even that fault fails
+// most of a suite, it does not distinguish checks.
 void add_spread(SelftestMatrix& matrix) {
   for (const auto& fault : matrix.faults) {
     if (fault.blanket) continue;

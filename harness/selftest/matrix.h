@@ -1,13 +1,13 @@
-// Which rows a self-test has: each a case of a check under one fault, or under none.
+// Creates the rows of a self-test. A row is a case of a check under one fault, or without a fault.
 //
 //   clean    every case without a fault; anything but a pass without warnings is a problem
-//   listed   a check under a fault that it names. The parameters of a check are tried in order until one
+//   listed   a check under a fault that it declares. The parameters of a check are run in order until one
 //            fails.
-//   spread   full only: a pointed fault against the other checks of the suite, to see that it does not
-//            simply break everything
+//   spread   full only: a pointed fault and the other checks of its suite, to verify that it does not
+//            simply fail everything
 //
-// quick takes from the listed rows each check's first pointed fault (they are in order of cost), and for each
-// fault that is then still missing the first check that names it. full takes all rows.
+// `quick` uses each check's first pointed fault (they are in order of cost). For each fault without a row, it adds the
+// first check that declares it. `full` uses all rows.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +20,19 @@
 
 namespace proctor {
 
-// A fault that the simulator can have. `blanket`: it fails almost any check, so it proves nothing about one.
+// A fault of the simulator. `blanket`: it fails almost any check, so it proves nothing about one.
 struct CatalogueFault {
   std::string name;
   bool blanket = false;
 };
 
-// Those faults of the simulator's table that devices of `backend` can have.
+// Returns the faults of the simulator that devices of `backend` can have.
 std::vector<CatalogueFault> fault_catalogue(std::string_view backend);
 
-// "memory.corrupt_copy" for "memory.corrupt_copy:at=17".
+// Returns "memory.corrupt_copy" for "memory.corrupt_copy:at=17".
 std::string_view fault_name(std::string_view spec);
 
-// A GoogleTest name without its parameter.
+// A check: all cases with the same GoogleTest name without its parameter.
 struct SelftestCheck {
   std::string id;                  // "memory.xpu/Copy.DestinationHasSourceBytes"
   std::size_t suite = 0;           // index into Plan::suites
@@ -40,33 +40,33 @@ struct SelftestCheck {
   std::vector<std::string> faults;
 };
 std::vector<SelftestCheck> checks_of(const Plan& plan);
-// "memory.xpu/Copy.DestinationHasSourceBytes" for "memory.xpu/Copy.DestinationHasSourceBytes/fp16".
+// Returns "memory.xpu/Copy.DestinationHasSourceBytes" for "memory.xpu/Copy.DestinationHasSourceBytes/fp16".
 std::string check_id(std::string_view case_id);
 
 enum class RowPurpose { kClean, kListed, kSpread };
 
 struct SelftestRow {
   RowPurpose purpose = RowPurpose::kClean;
-  std::string fault;               // as PROCTOR_SIM_FAULTS takes it; "" = clean
+  std::string fault;               // value for PROCTOR_SIM_FAULTS; "": clean
   std::size_t check = 0;           // index into SelftestMatrix::checks
-  std::vector<std::size_t> cases;  // tried in order until one is killed
+  std::vector<std::size_t> cases;  // run in order until one is killed
 };
 
 struct SelftestMatrix {
   std::vector<CatalogueFault> faults;
   std::vector<SelftestCheck> checks;
   std::vector<SelftestRow> rows;
-  bool partial = false;  // only one fault or check was chosen: says nothing about the others
+  bool partial = false;  // true if only one fault or check was selected; the result does not cover the others
 };
 
 struct MatrixOptions {
   bool full = false;
-  std::string fault;  // only this fault (its name); "" = all
-  std::string check;  // only this check: its id, or Group.Name; "" = all
+  std::string fault;  // name of the only fault; "": all
+  std::string check;  // id or Group.Name of the only check; "": all
 };
 
-// Errors are usage errors: an option that names nothing, with the near miss; a check that lists a fault which
-// is not in the catalogue.
+// All errors are usage errors: an option that matches nothing (with the nearest name), or a check that declares an
+// unknown fault.
 Result<SelftestMatrix> make_matrix(const Plan& plan, std::vector<CatalogueFault> catalogue,
                                    const MatrixOptions& options);
 

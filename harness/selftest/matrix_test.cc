@@ -16,7 +16,7 @@ using testing::IsEmpty;
 using testing_support::plan_of;
 using testing_support::small_catalogue;
 
-// "check fault" of each row with this purpose.
+// Returns "check fault" of each row with this purpose.
 std::vector<std::string> rows_of(const SelftestMatrix& matrix, RowPurpose purpose) {
   std::vector<std::string> rows;
   for (const auto& row : matrix.rows) {

@@ -24,13 +24,13 @@ namespace proctor {
 namespace {
 
 constexpr Milliseconds kRowTimeout{30'000};
-constexpr Milliseconds kHangTimeout{5'000};  // a check that is expected to hang does nothing else
+constexpr Milliseconds kHangTimeout{5'000};  // for a check that is expected to hang
 constexpr Milliseconds kGrace{500};
-constexpr int kStrictUmask = 022;  // as in a run
+constexpr int kStrictUmask = 022;  // the same value as in a run
 
 Verdict machine_error(const std::string& what) { return {Outcome::kError, {Reason::kSelftest, what}}; }
 
-// One case under one fault, from its directories to its verdict.
+// Runs one case under one fault, from creating its directories to its verdict.
 class RowAttempt {
  public:
   using OnDone = std::function<void(SelftestResult)>;
@@ -93,7 +93,7 @@ class RowAttempt {
     return environment;
   }
 
-  // Turns the process of the case into the supervisor of as many ranks, as in a run.
+  // Replaces the process of the case by a supervisor of its ranks, as in a run.
   Result<void> make_rank_supervisor(ProcessSpec& spec) {
     ranks_.emplace(test_.name, proctor_kind(), static_cast<std::size_t>(test_.ranks));
     auto rendezvous = setup_.scratch->new_directory();
@@ -170,7 +170,8 @@ class RowAttempt {
     done();
   }
 
-  // What cannot be removed now goes with the scratch root, or is swept by the next run.
+  // Removes the directories of the case. A directory that cannot be removed now is removed with the scratch root, or by
+  // the next run.
   void clean_up() {
     std::error_code ignored;
     if (!session_.state.empty()) static_cast<void>(setup_.scratch->remove(session_.state));
@@ -184,7 +185,7 @@ class RowAttempt {
 
   void done() {
     const auto on_done = std::move(on_done_);
-    on_done(std::move(result_));  // destroys this
+    on_done(std::move(result_));  // destroys this object
   }
 
   const RowRunnerSetup& setup_;
@@ -233,7 +234,7 @@ class RowRunner {
     *slot = std::make_unique<RowAttempt>(io_, setup_, row, next.row, row.cases[next.candidate],
                                          [this, next, slot](SelftestResult result) {
                                            take(next, std::move(result));
-                                           // The attempt is still on the stack.
+                                           // The attempt is still on the stack, so its removal is deferred.
                                            boost::asio::post(io_, [this, slot] {
                                              running_.erase(slot);
                                              start_more();
@@ -241,7 +242,7 @@ class RowRunner {
                                          });
   }
 
-  // A parameter that survives says nothing yet: another one may not.
+  // A surviving parameter is not a result yet, because the next parameter may be killed.
   void take(const Next& next, SelftestResult result) {
     const SelftestRow& row = rows_[next.row];
     const bool tried_all = next.candidate + 1 == row.cases.size();

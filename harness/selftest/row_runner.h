@@ -1,5 +1,5 @@
-// Runs the rows of a self-test, several at once, each case in a contained process of its own with its own
-// ledger, fault and fault log.
+// Runs the rows of a self-test, several at once. Each case runs in its own contained process, with its own ledger,
+// fault and fault log.
 #pragma once
 
 #include <functional>
@@ -21,18 +21,18 @@ struct RowRunnerSetup {
   const Plan* plan = nullptr;
   Containment* containment = nullptr;
   ScratchRoot* scratch = nullptr;
-  // The environment of a case that shares `session` with nobody, as NAME=VALUE. If the case has ranks, it is
-  // that of rank `rank`; otherwise `rank` is 0.
+  // Returns the environment of a case as NAME=VALUE. The case is the only user of `session`. If it has ranks, the
+  // environment is that of rank `rank`; otherwise `rank` is 0.
   std::function<Result<std::vector<std::string>>(const Case&, const SimSession& session, int rank)>
       environment;
-  std::string rank_supervisor;  // as RunnerSetup has it
-  std::string out;              // absolute; logs go to its logs/
+  std::string rank_supervisor;  // the same as in RunnerSetup
+  std::string out;              // absolute; logs are written to its subdirectory logs/
   int jobs = 1;
-  // Called as each row ends, in that order. May be empty.
+  // Called when a row ends, in the order of the ends. May be empty.
   std::function<void(const SelftestRow&, const SelftestResult&)> on_result;
 };
 
-// One result per row, in the order of the rows. If the machine cannot run a row, its result is
+// Returns one result per row, in the order of the rows. If the machine cannot run a row, its result is
 // error(selftest:...).
 std::vector<SelftestResult> run_rows(const RowRunnerSetup& setup, const std::vector<SelftestRow>& rows);
 

@@ -21,7 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The cases of the sample suite as `proctor selftest` would plan them.
+// Creates the cases of the sample suite as `proctor selftest` plans them.
 class RowRunnerTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {

@@ -5,7 +5,7 @@
 namespace proctor {
 
 std::string rule_sentence(const std::string& rule) {
-  // The file is embedded, and the tests read it: it cannot be malformed here.
+  // Tests parse the embedded file, so it is valid here.
   static const auto sentences = parse_toml(embedded_rule_sentences(), "rules.toml");
   if (!sentences) return "";
   const auto* const sentence = sentences->get_as<std::string>(rule);

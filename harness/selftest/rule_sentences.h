@@ -1,4 +1,4 @@
-// The sentence of each rule of the built-in suites: suites/rules.toml, embedded.
+// The sentence of each rule of the built-in suites, from the embedded file suites/rules.toml.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace proctor {
 
 std::string_view embedded_rule_sentences();
 
-// "" if the file has no such rule.
+// Returns "" if the file has no such rule.
 std::string rule_sentence(const std::string& rule);
 
 }  // namespace proctor

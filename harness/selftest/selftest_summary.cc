@@ -13,16 +13,16 @@
 namespace proctor {
 namespace {
 
-constexpr double kMostOfASuite = 0.5;  // that a pointed fault may fail
+constexpr double kMostOfASuite = 0.5;  // largest part of a suite that a pointed fault may fail
 
-constexpr std::size_t kMostNotOnSimulator = 12;  // cases of a backend
+constexpr std::size_t kMostNotOnSimulator = 12;  // limit for the cases of a backend
 
-// What simgpu is no model of, tensor cores for example.
+// Returns whether a case was skipped because simgpu does not model its subject, for example tensor cores.
 bool is_not_on_simulator(const Verdict& verdict) {
   return verdict.outcome == Outcome::kSkip && verdict.reason == Reason::kNotOnSimulator;
 }
 
-// A skip for want of something that is not ours to simulate.
+// Returns whether a case was skipped because the machine lacks something that the simulator does not provide.
 bool is_lack_of_this_machine(const Verdict& verdict) {
   if (verdict.outcome != Outcome::kSkip) return false;
   const auto is = [&](Reason reason) { return verdict.reason == reason; };
@@ -31,7 +31,8 @@ bool is_lack_of_this_machine(const Verdict& verdict) {
          is(Reason::kPackageMissing) || is(Reason::kFatbinMissing) || is_not_on_simulator(verdict);
 }
 
-// One case of a check in many, a type that a library lacks: the others prove the check.
+// Returns whether a case was skipped because a library lacks a feature, for example one data type. The other cases of
+// its check can still prove the check.
 bool is_lack_of_a_library(const Verdict& verdict) {
   return verdict.outcome == Outcome::kSkip && verdict.reason == Reason::kUnsupported;
 }
@@ -49,7 +50,7 @@ class Summariser {
     return matrix_.checks[row_of(result).check].id;
   }
   bool is_blanket(std::string_view name) const;
-  // Only one fault was asked for: its checks may have others that kill them.
+  // If only one fault is selected, a check may have other faults that kill it.
   bool is_of_one_fault() const { return matrix_.partial && matrix_.faults.size() == 1; }
   bool is_aside(std::size_t check) const { return aside_.contains(check); }
 
@@ -65,8 +66,8 @@ class Summariser {
   const std::vector<SelftestResult>& results_;
   SelftestSummary summary_;
   std::map<std::size_t, std::string> aside_;       // check -> reason
-  std::set<std::size_t> killed_, blanket_killed_;  // checks
-  std::set<std::string, std::less<>> caught_;      // faults
+  std::set<std::size_t> killed_, blanket_killed_;  // indices of checks
+  std::set<std::string, std::less<>> caught_;      // names of faults
 };
 
 bool Summariser::is_blanket(std::string_view name) const {
@@ -74,7 +75,8 @@ bool Summariser::is_blanket(std::string_view name) const {
                      [&](const CatalogueFault& fault) { return fault.name == name && fault.blanket; });
 }
 
-// A check is set aside only if none of its cases can run. That a case is unsupported is right only beside others.
+// A check is set aside only if none of its cases can run. An unsupported case is permitted only if another case of its
+// check can run.
 void Summariser::judge_clean_rows(const std::vector<Exemption>& exemptions) {
   std::map<std::size_t, std::string> lacking;
   std::set<std::size_t> able;
@@ -163,7 +165,7 @@ void Summariser::judge_checks(const std::vector<Exemption>& exemptions) {
 void Summariser::judge_faults() {
   for (const auto& fault : matrix_.faults) {
     int listing = 0;
-    std::string reason;  // why none of them can be tried here
+    std::string reason;  // why none of its checks can run here
     bool can_be_tried = false;
     for (std::size_t i = 0; i < matrix_.checks.size(); ++i) {
       const auto& faults = matrix_.checks[i].faults;

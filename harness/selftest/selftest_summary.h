@@ -1,9 +1,8 @@
-// What the rows of a self-test prove together, and what they do not prove. A pure function.
+// Summarises the rows of a self-test: what they prove and what they do not. It is a pure function.
 //
-// A check is killed if one pointed fault killed one of its cases; a fault is caught if it killed some
-// check. A check or fault that cannot be tried on this machine, because the loader or a library lacks
-// something, is set aside with its reason and counts neither way. Every other skip is a clean run that is not
-// clean, unless its check is exempt.
+// A check is killed if a pointed fault killed one of its cases. A fault is caught if it killed a check. A check or
+// fault that cannot run on this machine is set aside with its reason and not counted. That is the case if the loader or
+// a library lacks something. Every other skip makes a clean row fail, unless its check is exempt.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@ namespace proctor {
 
 struct SelftestResult {
   std::size_t row = 0;   // index into SelftestMatrix::rows
-  std::size_t test = 0;  // index into Plan::cases: the one that was killed, else the last that was tried
+  std::size_t test = 0;  // index into Plan::cases: the killed case, or else the last case
   Verdict verdict;
   bool warned = false;
   KillResult kill;  // for a clean row, only the message
@@ -36,12 +35,12 @@ struct SetAside {
 struct SelftestSummary {
   int faults = 0;
   int caught = 0;
-  int checks = 0;  // without those that are exempt or set aside
+  int checks = 0;  // without exempt checks and checks that are set aside
   int killed = 0;
   std::vector<Exemption> exempt;
   std::vector<SetAside> skipped_checks;
   std::vector<SetAside> skipped_faults;
-  // One sentence each. If there are none, the self-test passes.
+  // One sentence each. The self-test passes if there are none.
   std::vector<std::string> problems;
 };
 
@@ -49,7 +48,8 @@ SelftestSummary summarise(const Plan& plan, const SelftestMatrix& matrix,
                           const std::vector<SelftestResult>& results,
                           const std::vector<Exemption>& exemptions);
 
-// A self-test for people (a table) and for programs (selftest.json, reports/schema/selftest.schema.json).
+// Reports of a self-test: a table for people, and JSON for programs (selftest.json,
+// reports/schema/selftest.schema.json).
 
 struct SelftestInfo {
   std::string id;
@@ -60,15 +60,15 @@ struct SelftestInfo {
   std::int64_t duration_ms = 0;
 };
 
-// Only grows; readers ignore keys that they do not know.
+// Returns selftest.json. Later versions may only add keys, and readers ignore unknown keys.
 std::string selftest_json(const SelftestInfo& info, const Plan& plan, const SelftestMatrix& matrix,
                           const std::vector<SelftestResult>& results, const SelftestSummary& summary);
 
-// The rows under a fault, one a line: fault, check, fired, outcome, rule, message.
+// Returns the rows under a fault, one per line: fault, check, fired, outcome, rule, message.
 std::string selftest_table(const Plan& plan, const SelftestMatrix& matrix,
                            const std::vector<SelftestResult>& results);
 
-// What the self-test proved, then one line per problem.
+// Returns what the self-test proved, then one line per problem.
 std::string selftest_words(const SelftestSummary& summary);
 
 }  // namespace proctor

@@ -31,7 +31,7 @@ class Summary : public testing::Test {
     matrix_ = *std::move(matrix);
     results_ = all_good(matrix_);
   }
-  // The results of the rows of `check` ("One") with this purpose.
+  // Returns the results of the rows of `check` ("One") with this purpose.
   std::vector<SelftestResult*> rows(const std::string& check, RowPurpose purpose) {
     std::vector<SelftestResult*> found;
     for (auto& result : results_) {
@@ -193,7 +193,7 @@ TEST_F(Summary, AllowsUnsupportedCaseAmongSupportedCases) {
 TEST_F(Summary, ReportsFaultThatFailsMostChecks) {
   plan({{"A.One", {"x.a", "x.b", "y.all"}}, {"A.Two", {"x.b"}}, {"A.Three", {"x.b"}}, {"A.Four", {"x.b"}}},
        /*full=*/true);
-  // Every check lists x.b, so it has nothing to spread to; x.a may fail one check more.
+  // Every check lists x.b, so it has no spread rows. x.a may fail one more check.
   rows("Two", RowPurpose::kSpread).front()->verdict = {Outcome::kFail, ""};
   EXPECT_THAT(summary().problems, IsEmpty());
   rows("Three", RowPurpose::kSpread).front()->verdict = {Outcome::kTimeout, ""};
@@ -271,7 +271,8 @@ TEST_F(SelftestReport, JsonMatchesSchema) {
   const TempDir directory;
   const std::string file = (directory / "selftest.json").string();
   std::ofstream(file) << text_;
-  // Closed, so that the writer is described completely; readers accept what later versions add.
+  // The schema is closed for this test, so it must describe everything that the writer emits. Readers accept keys of
+  // later versions.
   const std::string program =
       "import json, sys; sys.path.insert(0, '" PROCTOR_SOURCE_DIR
       "/reports/schema');"

@@ -1,4 +1,4 @@
-// Plans and results for the tests of the pure functions.
+// Plans and results for tests of the self-test's pure functions.
 #pragma once
 
 #include <string>
@@ -33,12 +33,12 @@ inline Plan plan_of(const std::vector<PlannedCheck>& checks) {
   return plan;
 }
 
-// Two pointed faults and a blanket one.
+// Two pointed faults and one blanket fault.
 inline std::vector<CatalogueFault> small_catalogue() {
   return {{"x.a", false}, {"x.b", false}, {"y.all", true}};
 }
 
-// The results of all rows in a green self-test.
+// Returns the results of all rows of a self-test that passes.
 inline std::vector<SelftestResult> all_good(const SelftestMatrix& matrix) {
   std::vector<SelftestResult> results;
   for (std::size_t i = 0; i < matrix.rows.size(); ++i) {

@@ -14,7 +14,7 @@ struct Line {
   int number = 0;
 };
 
-// What separates commands is a word of its own.
+// Returns whether the word separates shell commands. WordCutter returns a separator as its own word.
 bool is_separator(const std::string& word) {
   static const std::set<std::string> kSeparators = {";", "&&", "||", "|", "&", "(", ")", "\n"};
   return kSeparators.contains(word);
@@ -35,7 +35,8 @@ std::vector<Line> split_lines(std::string_view text) {
   return lines;
 }
 
-// Words as a shell would cut them, quotes removed, nothing expanded. With `separators`, those are words, too.
+// Splits lines into words as a shell does. Quotes are removed and nothing is expanded. If `separators` is true,
+// separators are words too.
 class WordCutter {
  public:
   explicit WordCutter(bool separators) : separators_(separators) {}
@@ -74,7 +75,7 @@ class WordCutter {
       nested_ += 1;
       put(c);
       put(text[++at]);
-    } else if (nested_ > 0) {  // one word to its end
+    } else if (nested_ > 0) {  // inside $(...) or <(...), which is part of one word
       if (c == ')') nested_ -= 1;
       put(c);
     } else if (std::isspace(static_cast<unsigned char>(c)) != 0) {
@@ -133,7 +134,7 @@ bool stands_before_a_command(const std::string& word) {
 
 std::vector<DockerCommand> commands_of(const std::vector<DockerWord>& words);
 
-// The text of `sh -c TEXT` is a script, too.
+// Adds the commands of `sh -c TEXT`, whose text is a script.
 void add_script_of_shell(const DockerCommand& command, std::vector<DockerCommand>& commands) {
   static const std::set<std::string_view> kShells = {"sh", "bash", "dash", "/bin/sh", "/bin/bash"};
   if (!kShells.contains(command.name())) return;
@@ -172,7 +173,7 @@ std::vector<DockerCommand> commands_of(const std::vector<DockerWord>& words) {
   return commands;
 }
 
-// The word after `<<`, or nothing.
+// Returns the word after `<<`, or "".
 std::string heredoc_end(const std::string& line) {
   const auto at = line.find("<<");
   if (at == std::string::npos || line.compare(at, 3, "<<<") == 0) return {};
@@ -187,7 +188,7 @@ std::string heredoc_end(const std::string& line) {
   return end;
 }
 
-// One instruction with all its lines: continuations without the backslash, then the lines of a heredoc.
+// One instruction with all its lines: continuation lines without the backslash, then the lines of a heredoc.
 struct Raw {
   std::vector<Line> lines;
   std::vector<Line> heredoc;
@@ -210,7 +211,8 @@ std::vector<Raw> instructions_of(const std::vector<Line>& lines) {
     Raw raw;
     std::string end;
     for (bool more = true; more && at < lines.size(); ++at) {
-      if (!raw.lines.empty() && is_blank_or_comment(lines[at].text)) continue;  // inside a continuation
+      if (!raw.lines.empty() && is_blank_or_comment(lines[at].text))
+        continue;  // allowed inside a continuation
       Line line = lines[at];
       more = strip_continuation(line.text);
       if (end.empty()) end = heredoc_end(line.text);
@@ -229,7 +231,7 @@ std::vector<Raw> instructions_of(const std::vector<Line>& lines) {
   return all;
 }
 
-// ["sh", "-c", "..."]: brackets and commas go, the quoted words stay.
+// Converts the exec form ["sh", "-c", "..."] to shell words: removes brackets and commas and keeps the quoted words.
 void unpack_exec_form(std::vector<Line>& lines) {
   const auto first = lines.empty() ? std::string::npos : lines.front().text.find_first_not_of(" \t");
   if (first == std::string::npos || lines.front().text[first] != '[') return;
@@ -242,14 +244,14 @@ void unpack_exec_form(std::vector<Line>& lines) {
   }
 }
 
-// Takes the keyword and the flags after it off the lines; each stands on one line.
+// Removes the keyword and the flags after it from the lines. Each of these words is on a single line.
 DockerInstruction head_of(std::vector<Line>& lines) {
   DockerInstruction instruction;
   instruction.line = lines.front().number;
   for (Line& line : lines) {
     for (;;) {
       const auto begin = line.text.find_first_not_of(" \t");
-      if (begin == std::string::npos) break;  // on to the next line
+      if (begin == std::string::npos) break;  // continue on the next line
       const auto end = std::min(line.text.find_first_of(" \t", begin), line.text.size());
       const std::string word = line.text.substr(begin, end - begin);
       if (!instruction.keyword.empty() && !word.starts_with("--")) return instruction;

@@ -1,5 +1,5 @@
-// A Dockerfile, parsed as far as rules about it need: instructions, and the commands of each RUN, every word
-// with its line. It is no shell: the values of variables are not known.
+// Parses a Dockerfile as far as the lint rules need it: instructions, and the commands of each RUN, with the line of
+// every word. It is not a shell: variables are not expanded.
 #pragma once
 
 #include <string>
@@ -13,8 +13,7 @@ struct DockerWord {
   int line = 0;
 };
 
-// One simple command of a RUN: "apt-get install foo". Assignments, sudo, env and shell keywords before it are
-// removed.
+// One simple command of a RUN: "apt-get install foo". Assignments, sudo, env and shell keywords before it are removed.
 struct DockerCommand {
   std::vector<DockerWord> words{};
   bool reads_pipe = false;  // it follows a `|`

@@ -21,12 +21,13 @@ using Lines = std::vector<std::string>;
 
 constexpr const char* kPackageDatabase = "/var/lib/dpkg/status";
 
-// One layer, and the names under which the channels ship it; a name that ends in "-"
-// stands for all that begin so.
+// A layer of the driver stack, and the names of its packages in the distribution channels. A name that ends in "-" is a
+// prefix.
 struct PackagedLayer {
   const char* fact;
   std::vector<const char*> packages;
-  // Where none of them is installed: a package of another layer that may have this file of the layer in it.
+  // If none of the packages is installed, the layer may come with `carrier`, a package of another layer. In that case,
+  // `file` is in the carrier's list of files.
   const char* carrier = nullptr;
   const char* file = nullptr;
 };
@@ -49,7 +50,7 @@ const std::vector<PackagedLayer>& packaged_layers() {
   return kLayers;
 }
 
-// What follows `field` on the first line that begins with it, without quotes.
+// Returns the text after `field` on the first line that begins with it, without quotes.
 std::optional<std::string> field_of(const std::string& text, std::string_view field) {
   for (const std::string_view line : lines_of(text)) {
     const std::string_view bare = trimmed(line);
@@ -62,7 +63,7 @@ std::optional<std::string> field_of(const std::string& text, std::string_view fi
   return std::nullopt;
 }
 
-// The first version-like word (digits and dots) after `mark`.
+// Returns the first version-like word (digits and dots) after `mark`.
 std::optional<std::string> version_after(std::string_view text, std::string_view mark) {
   const auto found = text.find(mark);
   if (found == std::string_view::npos) return std::nullopt;
@@ -72,7 +73,8 @@ std::optional<std::string> version_after(std::string_view text, std::string_view
   return std::string(text.substr(begin, end - begin));
 }
 
-// Its hooks also name links such as libcuda.so.1: the file's own name has a dot in the version.
+// Returns the driver version in a CDI specification. Its hooks also contain links such as libcuda.so.1, so the version
+// must contain a dot.
 std::optional<std::string> driver_of_cdi(std::string_view text) {
   constexpr std::string_view kFile = "libcuda.so.";
   for (auto at = text.find(kFile); at != std::string_view::npos; at = text.find(kFile, at + 1)) {
@@ -110,7 +112,7 @@ class Capture {
   void absent(const std::string& name, const std::string& source, const std::string& reason) {
     facts_.push_back({name, std::nullopt, source, reason, true});
   }
-  // The file's text; where it cannot be read, the fact is unknown, or absent if there is no such file.
+  // Returns the file's text. If there is none, it records the fact as unknown, or as absent if the file does not exist.
   std::optional<std::string> read(const std::string& name, const std::string& path,
                                   const std::string& if_absent);
 
@@ -151,8 +153,7 @@ void Capture::nvidia_driver() {
   }
 }
 
-// A driver of the kernel's own tree has no version but the kernel's; its source's
-// digest tells a replaced one.
+// A driver of the kernel tree has only the kernel's version. The digest of its source shows whether it was replaced.
 void Capture::intel_driver(const std::string& module) {
   const std::string directory = "/sys/module/" + module;
   if (!files_.exists(directory)) {
@@ -186,7 +187,7 @@ void Capture::nvidia_firmware() {
   }
 }
 
-// xe has gt0, gt1 ... per card, i915 one gt.
+// The driver xe has gt0, gt1 ... per card, i915 has one gt.
 void Capture::intel_firmware(const char* fact, const char* file) {
   const std::string directory = "/sys/kernel/debug/dri";
   Lines found;
@@ -236,7 +237,8 @@ bool Capture::has_file(const std::string& package, std::string_view part_of_name
   return list && list->find(part_of_name) != std::string::npos;
 }
 
-// The driver's library comes from the host and belongs to no package here; its name holds the version.
+// The driver's library comes from the host and does not belong to a package of this image. Its file name contains the
+// version.
 void Capture::libcuda() {
   for (const char* directory :
        {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"}) {
@@ -276,7 +278,7 @@ void Capture::container_glue() {
       unknown("glue.mode", path, "it does not contain nvidia-container-runtime.mode");
     }
   }
-  // A specification that was made for another driver names its files.
+  // A specification that was generated for another driver contains that driver's file names.
   for (const char* cdi : {"/etc/cdi/nvidia.yaml", "/var/run/cdi/nvidia.yaml"}) {
     const auto text = files_.contents(cdi);
     if (!text) continue;
@@ -365,15 +367,15 @@ struct Paragraph {
   std::string_view status;
 };
 
-// "Field: value" -> value, when the line is of that field. Most lines are of none, which the first letter tells: the file
-// has megabytes, and the first case waits for it.
+// Stores the value of "Field: value" and returns true if the line has this field. The comparison of the first letter is
+// for speed: the file has megabytes, and the first case waits for it.
 bool take(std::string_view line, std::string_view field, std::string_view& value) {
   if (line.front() != field.front() || !line.starts_with(field)) return false;
   value = line.substr(field.size());
   return true;
 }
 
-// Each paragraph is given to `use`, in the order of the file.
+// Calls `use` with each paragraph, in the order of the file.
 template <typename Use>
 void each_paragraph(std::string_view text, Use use) {
   Paragraph paragraph;

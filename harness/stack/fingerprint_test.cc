@@ -1,4 +1,4 @@
-// Hosts made of files: which facts each gives, which it cannot give and why, and what changed.
+// Tests which facts simulated hosts give, which are missing and why, and which facts changed.
 #include "harness/stack/fingerprint.h"
 
 #include <gmock/gmock.h>
@@ -102,7 +102,7 @@ TEST_F(Host, CapturesIntelStack) {
   EXPECT_EQ(value("library.oneccl"), "intel-oneapi-ccl-2021.15 2021.15.6-9");
 }
 
-// Debian's package of OpenCL has Level Zero's driver in it; that of Intel's channels has not.
+// Debian's OpenCL package contains the Level Zero driver; the OpenCL package of Intel's channels does not.
 TEST_F(Host, FindsLevelZeroInOpenclPackage) {
   file("/var/lib/dpkg/status",
        "Package: intel-opencl-icd\nStatus: install ok installed\nVersion: 22.43.24595.41-1\n");
@@ -115,7 +115,7 @@ TEST_F(Host, FindsLevelZeroInOpenclPackage) {
   EXPECT_EQ(value("umd.opencl"), "intel-opencl-icd 22.43.24595.41-1");
 }
 
-// Links of an image or of a copied machine lead where they lead there; this machine has other files.
+// Absolute links in an image or a copied machine are relative to its root. This machine has other files at these paths.
 TEST_F(Host, ResolvesAbsoluteLinksInsideRoot) {
   const std::string outside = scratch_ / "outside";
   const auto move_out_and_link = [&](const std::string& path, const std::string& text) {

@@ -14,9 +14,9 @@
 namespace proctor {
 namespace {
 
-// ---- images: whether they are the same tomorrow ----
+// ---- Images: reproducible base images ----
 
-// "${NAME}", "$NAME" or "${NAME:-default}" -> NAME; "" for anything else.
+// Returns NAME of "${NAME}", "$NAME" or "${NAME:-default}"; "" for anything else.
 std::string variable_of(const std::string& word) {
   if (word.size() < 2 || word[0] != '$') return {};
   const bool braces = word[1] == '{';
@@ -26,7 +26,7 @@ std::string variable_of(const std::string& word) {
 }
 
 void lint_images(const std::vector<DockerInstruction>& file, LintFindings& findings) {
-  std::map<std::string, std::string> arguments;  // before the first FROM, with their defaults
+  std::map<std::string, std::string> arguments;  // ARGs before the first FROM, with their defaults
   std::set<std::string> stages;
   for (const auto& instruction : file) {
     if (instruction.keyword == "ARG" && stages.empty()) {
@@ -39,8 +39,8 @@ void lint_images(const std::vector<DockerInstruction>& file, LintFindings& findi
     if (instruction.keyword != "FROM" || instruction.words.empty()) continue;
     std::string image = instruction.words.front().text;
     if (const auto argument = arguments.find(variable_of(image)); argument != arguments.end()) {
-      image =
-          argument->second.empty() ? "scratch" : argument->second;  // without a default: the build names it
+      image = argument->second.empty() ? "scratch"
+                                       : argument->second;  // without a default, the build supplies the image
     }
     if (image != "scratch" && !stages.contains(image) && image.find("@sha256:") == std::string::npos) {
       findings.push_back(
@@ -53,12 +53,12 @@ void lint_images(const std::vector<DockerInstruction>& file, LintFindings& findi
   }
 }
 
-// ---- users: who runs it ----
+// ---- Users: the user that runs the image ----
 
 void lint_users(const std::vector<DockerInstruction>& file, LintFindings& findings) {
-  const DockerInstruction* last = nullptr;  // of the stage
+  const DockerInstruction* last = nullptr;  // the last USER of the stage
   const DockerInstruction* stage = nullptr;
-  bool used = true;  // the last USER did something
+  bool used = true;  // false if the last USER had no effect
   for (const auto& instruction : file) {
     if (instruction.keyword == "FROM") {
       stage = &instruction;
@@ -84,7 +84,7 @@ void lint_users(const std::vector<DockerInstruction>& file, LintFindings& findin
   }
 }
 
-// ---- downloads: what comes from the network, and whether anything compares it with what was meant ----
+// ---- Downloads: files from the network, and whether their content is verified ----
 
 bool downloads(const DockerCommand& command) { return command.name() == "curl" || command.name() == "wget"; }
 
@@ -114,7 +114,7 @@ bool holds_download(const std::string& word) {
 constexpr const char* kShellFix = "Fetch the file, compare it with sha256sum --check, then run it.";
 
 void lint_run(const DockerInstruction& run, LintFindings& findings) {
-  const DockerCommand* source = nullptr;  // the download at the head of the pipeline
+  const DockerCommand* source = nullptr;  // the download at the start of the pipeline
   for (const auto& command : run.commands) {
     if (!command.reads_pipe) source = downloads(command) ? &command : nullptr;
     if (command.reads_pipe && source != nullptr && interprets(command)) {
@@ -144,8 +144,8 @@ std::ptrdiff_t count_words(const std::vector<DockerInstruction>& file,
   return count;
 }
 
-// A key that is put among those of apt, where every source names the fingerprint that counts: whatever else is in its
-// file, nothing believes it.
+// Returns whether ADD fetches an apt key and every source is restricted to the fingerprint of a key. apt then ignores
+// any other key in the file.
 bool is_named_key(const std::vector<DockerInstruction>& file, const DockerInstruction& add) {
   const std::string to = add.words.empty() ? "" : add.words.back().text;
   const std::string place = "/etc/apt/trusted.gpg.d" + to.substr(std::min(to.rfind('/'), to.size()));
@@ -159,7 +159,7 @@ bool is_named_key(const std::vector<DockerInstruction>& file, const DockerInstru
   return places > 0 && sources > 0 && named == sources && of_one_line == 0;
 }
 
-// ADD URL is checked by its own flag, or by a later RUN of its stage.
+// Returns whether ADD URL is verified by its --checksum or by a later RUN of its stage.
 bool is_checked(const std::vector<DockerInstruction>& file, std::size_t at) {
   for (const auto& flag : file[at].flags) {
     if (flag.text.starts_with("--checksum=")) return true;
@@ -183,7 +183,7 @@ void lint_downloads(const std::vector<DockerInstruction>& file, LintFindings& fi
   }
 }
 
-// ---- Debian packages: which versions, from whom, in which layer ----
+// ---- Debian packages: versions, sources and layers ----
 
 bool is_apt(const DockerCommand& command) {
   return command.name() == "apt-get" || command.name() == "apt" || command.name() == "aptitude";
@@ -194,7 +194,7 @@ bool takes_value(const std::string& option) {
          option == "--option" || option == "--config-file";
 }
 
-// What is neither an option nor the value of one; the first is the subcommand.
+// Returns the words that are neither options nor values of options. The first one is the subcommand.
 std::vector<DockerWord> arguments(const DockerCommand& command) {
   std::vector<DockerWord> all;
   for (std::size_t at = 1; at < command.words.size(); ++at) {
@@ -234,7 +234,7 @@ void lint_versions(const DockerCommand& command, LintFindings& findings) {
 }
 
 void lint_layer(const DockerInstruction& run, LintFindings& findings) {
-  int updated = 0;  // its line
+  int updated = 0;  // line of the update; 0: none
   bool installed = false;
   for (const auto& command : run.commands) {
     const std::string what = subcommand(command);
@@ -260,7 +260,7 @@ void lint_layer(const DockerInstruction& run, LintFindings& findings) {
   }
 }
 
-// Words that are about trust wherever they stand: options, source lists, files written by a heredoc.
+// Checks words about trust anywhere in an instruction: options, source lists and files written by a heredoc.
 void lint_trust(const DockerInstruction& instruction, LintFindings& findings) {
   for (const auto& word : instruction.words) {
     const std::string text = lower_case(word.text);
@@ -279,7 +279,7 @@ void lint_trust(const DockerInstruction& instruction, LintFindings& findings) {
   }
 }
 
-// "Trusted: yes" without quotes, as a heredoc has it, is two words.
+// In a heredoc, "Trusted: yes" has no quotes and is two words.
 void lint_trusted_field(const DockerInstruction& instruction, LintFindings& findings) {
   for (std::size_t at = 1; at < instruction.words.size(); ++at) {
     if (lower_case(instruction.words[at - 1].text) != "trusted:" ||

@@ -1,4 +1,4 @@
-// Each rule finds its fault, on the right line, and accepts the good form.
+// Tests that each rule finds its mistake on the right line and accepts the correct form.
 #include "harness/stack/lint.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ const std::string kUser = "\nUSER 10001\n";
 
 struct Sample {
   const char* name;
-  const char* text;  // between a good FROM on line 1 and a good USER
+  const char* text;  // inserted between a valid FROM on line 1 and a valid USER
   std::vector<std::string> findings;
 };
 
@@ -124,7 +124,7 @@ TEST(LintImage, RequiresDigestOrBuildArgument) {
   EXPECT_THAT(found(kFrom.substr(0, kFrom.size() - 1) + " AS build\nFROM build\nUSER 7\n"), IsEmpty());
 }
 
-// As it stood in a public project's Dockerfile for Intel GPUs.
+// The text is from a public project's Dockerfile for Intel GPUs.
 TEST(LintSample, FindsUnpinnedPpaInstall) {
   const auto findings = lint_dockerfile(
       "FROM intel/deep-learning-essentials:2025.3.2-0-devel-ubuntu24.04\n"

@@ -32,13 +32,13 @@ class LockReader {
   Result<StackLock> read();
 
  private:
-  // A value that obeys `rule`; `expected` completes "must be ...".
+  // Reads a value that must match `rule`. `expected` completes the error "must be ...".
   void text(TableReader& table, const char* key, std::string& out, Rule rule, const char* expected);
   void text(TableReader& table, const char* key, std::optional<std::string>& out, Rule rule,
             const char* expected);
   void words(TableReader& table, const char* key, std::vector<std::string>& out, Rule rule,
              const char* expected);
-  // A pin may be missing only where the entry says so.
+  // Reads a pin, which may be missing only if the entry is `unverified`.
   void pin(TableReader& table, const char* key, std::optional<std::string>& out, bool unverified, Rule rule,
            const char* expected);
 
@@ -60,7 +60,7 @@ class LockReader {
   void flavours_have_a_base(TableReader& top);
   void wheels_have_pip(TableReader& top);
 
-  // The mistake of a table that was read is the lock's.
+  // Takes over the first error of a table as the error of the lock.
   void close(const TableReader& table) {
     if (!error_ && table.error()) error_ = table.error();
   }
@@ -68,7 +68,7 @@ class LockReader {
   const std::string& file_;
   const toml::table& root_;
   StackLock lock_;
-  std::set<std::string> names_;  // of packages and files: dpkg knows each once
+  std::set<std::string> names_;  // names of packages and files, which dpkg requires to be unique
   std::set<std::string> wheels_;
   std::optional<Error> error_;
 };
@@ -127,7 +127,7 @@ LockedBase LockReader::base(const toml::table& table) {
   return base;
 }
 
-// [base], or [[base]] for each flavour.
+// Reads [base], or [[base]] for each flavour.
 void LockReader::bases(TableReader& top) {
   if (const toml::node* node = top.wanted("base"); node == nullptr || !node->is_array()) {
     if (const auto* table = top.table("base")) lock_.base = base(*table);
@@ -146,8 +146,9 @@ void LockReader::bases(TableReader& top) {
   if (seen.empty()) top.fail("base", "`base` is empty");
 }
 
-// A repository without dates pins nothing but the exact versions of the packages that the lock names. That holds
-// where old versions stay; else the build fails one day, but is never another one.
+// Reads the date of a repository. A repository without dates pins only the exact package versions of the lock, which
+// requires that the repository keeps old versions. If it drops one, the build fails, but it never produces another
+// image.
 void LockReader::moment(TableReader& table, LockedRepository& repository) {
   bool keeps_versions = false;
   table.read("keeps_versions", keeps_versions);
@@ -228,7 +229,7 @@ LockedFile LockReader::file(const toml::table& table) {
   return file;
 }
 
-// pip installs nothing that is not listed, so a list that lacks a dependency is found out by the program, not here.
+// Reads a wheel. pip installs only listed wheels, so a missing dependency is detected when the program runs, not here.
 LockedWheel LockReader::wheel(const toml::table& table) {
   TableReader reader(file_, table, "[[wheel]]",
                      {"name", "version", "sha256", "source", "flavour", "unverified"});

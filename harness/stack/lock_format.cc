@@ -23,7 +23,7 @@ bool every(std::string_view text, Predicate predicate) {
 bool is_stack_name(std::string_view text) {
   const auto plain = [](char c) { return is_digit(c) || in(c, kLower); };
   const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
-  // A dot in the name of an image stands alone.
+  // The name of an image cannot contain two adjacent separators.
   return !text.empty() && plain(text.front()) && plain(text.back()) && !has("..") && !has(".-") &&
          !has("-.") && every(text, [&](char c) { return plain(c) || in(c, "-."); });
 }

@@ -1,4 +1,4 @@
-// What a lock contains, and every way in which it can contain too little.
+// Tests the content of a lock, and the error for each missing or invalid value.
 #include "harness/stack/lock.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ shm_size    = "8g"
 environment = ["ZE_AFFINITY_MASK"]
 )";
 
-// kGood with the first `from` replaced.
+// Returns kGood with the first occurrence of `from` replaced.
 std::string with(const std::string& from, const std::string& to) {
   std::string text = kGood;
   const auto at = text.find(from);

@@ -25,13 +25,13 @@ Error tool_error(std::string what, std::string hint = {}) {
   return {ErrorKind::kSystem, std::move(what), std::move(hint), 0};
 }
 
-// What a program said of its failure.
+// Returns the error output of a failed program, or its exit code.
 std::string complaint(const OutsideAnswer& answer, const std::string& program) {
   const std::string_view said = trimmed(answer.errors);
   return said.empty() ? fmt::format("{} exited with {}", program, answer.exit_code) : std::string(said);
 }
 
-// curl's own limit of time comes first.
+// Added to curl's own time limit, so that curl can report the timeout first.
 constexpr Milliseconds kToSayWhy{5'000};
 
 Error asking(const std::string& url, Error error) {
@@ -53,7 +53,7 @@ std::string WebAnswer::header(const std::string& name) const {
   std::istringstream lines(headers);
   std::string value;
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("HTTP/")) value.clear();  // the headers before it are a redirect's
+    if (line.starts_with("HTTP/")) value.clear();  // drops the headers of a redirect
     const auto colon = line.find(':');
     if (colon != std::string::npos && lower_case(line.substr(0, colon)) == lower_case(name))
       value = trimmed(std::string_view(line).substr(colon + 1));
@@ -75,7 +75,7 @@ OutsideTools::OutsideTools(OutsideTools&& other) noexcept
 }
 
 OutsideTools::~OutsideTools() {
-  // A leftover in the directory for temporary files harms nobody.
+  // A leftover in the directory for temporary files is harmless.
   if (!directory_.empty()) static_cast<void>(remove_tree(directory_));
 }
 
@@ -87,7 +87,7 @@ Result<WebAnswer> OutsideTools::head(const std::string& url, const std::vector<s
   return fetch(url, headers, false);
 }
 
-// The limit of files holds also where a server does not say how much it is going to send.
+// The file limit also applies if the server sends no length.
 Result<WebAnswer> OutsideTools::fetch(const std::string& url, const std::vector<std::string>& headers,
                                       bool body) const {
   for (const char* name : {"body", "headers"}) {
@@ -127,7 +127,7 @@ Result<WebAnswer> OutsideTools::fetch(const std::string& url, const std::vector<
 Result<SignedText> OutsideTools::signed_part(const std::string& text) const {
   if (const auto written = write(path("signed"), text); !written) return written.error();
   std::error_code none;
-  fs::remove(path("text"), none);  // what gpgv does not write is not what it wrote last time
+  fs::remove(path("text"), none);  // gpgv may write no file, and the file of an earlier call must not be read
   OutsideProgram gpgv{.argv = {"gpgv", "--status-fd", "1", "--output", path("text")},
                       .package = "gpgv",
                       .file_limit = limits_.bytes};
@@ -137,7 +137,7 @@ Result<SignedText> OutsideTools::signed_part(const std::string& text) const {
   if (!done) return done.error();
   SignedText result;
   std::string unknown;
-  bool good = false;  // VALIDSIG follows expired and revoked keys too, GOODSIG does not come before those
+  bool good = false;  // VALIDSIG also follows expired and revoked keys, GOODSIG does not
   std::istringstream lines(done->output);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("[GNUPG:] NEWSIG")) good = false;
@@ -176,7 +176,7 @@ Result<std::string> OutsideTools::unpack(const std::string& name, const std::str
 std::vector<std::string> keyrings_of_this_system() {
   std::vector<std::string> files;
   for (const char* directory : {"/usr/share/keyrings", "/etc/apt/trusted.gpg.d"}) {
-    std::error_code none;  // not a Debian system: no keyrings
+    std::error_code none;  // without keyrings on other systems than Debian
     for (const auto& entry : fs::directory_iterator(directory, none)) {
       if (entry.path().extension() != ".gpg") continue;
       if (entry.path().filename().string().find("-removed-keys") != std::string::npos) continue;
@@ -196,7 +196,7 @@ const std::vector<std::string> kManifests = {
 
 Error registry_error(std::string what) { return {ErrorKind::kSystem, std::move(what), {}, 0}; }
 
-// key="value" of a WWW-Authenticate header
+// Returns the value of key="value" in a WWW-Authenticate header.
 std::string parameter(const std::string& challenge, const std::string& key) {
   const auto at = challenge.find(key + "=\"");
   if (at == std::string::npos) return {};

@@ -1,7 +1,7 @@
-// Programs of others that work for us: curl downloads, gpgv checks signatures, gzip and xz unpack. Each is a
-// child with limits; one that is not installed is a usage error that names it.
+// OutsideTools runs external programs: curl downloads, gpgv checks signatures, gzip and xz unpack. Each runs as a child
+// with limits. A missing program is a usage error that names it.
 //
-// What a registry of container images says about a name (OCI distribution specification, "Checking if content
+// image_digest() looks up an image in a container registry (OCI distribution specification, "Checking if content
 // exists"; Docker's token authentication).
 #pragma once
 
@@ -15,11 +15,11 @@
 namespace proctor {
 
 struct WebAnswer {
-  int status = 0;         // HTTP's
-  std::string headers{};  // of the last answer, after redirects
+  int status = 0;         // status code of HTTP
+  std::string headers{};  // headers of the last response, after redirects
   std::string body{};
 
-  // The value of a header, whose name may be in upper or lower case. "" if there is no such header.
+  // Returns the value of a header, or "". The case of `name` does not matter.
   std::string header(const std::string& name) const;
 };
 
@@ -32,10 +32,10 @@ class OutsideTools {
  public:
   struct Limits {
     Milliseconds time{120'000};                    // of one download
-    std::uint64_t bytes = std::uint64_t{1} << 30;  // of one download, and of the unpacked data
+    std::uint64_t bytes = std::uint64_t{1} << 30;  // limit for one download and for unpacked data
   };
 
-  // An error if curl is not installed.
+  // Returns an error if curl is not installed.
   static Result<OutsideTools> open(Limits limits, std::vector<std::string> keyrings);
   ~OutsideTools();
   OutsideTools(OutsideTools&& other) noexcept;
@@ -44,11 +44,11 @@ class OutsideTools {
   Result<WebAnswer> get(const std::string& url, const std::vector<std::string>& headers = {}) const;
   Result<WebAnswer> head(const std::string& url, const std::vector<std::string>& headers = {}) const;
 
-  // The part of `text` that is signed (OpenPGP, clear-signed) and by whom, checked with the keyrings. Text
-  // before or after the signed part is left out. An error if no signature is good.
+  // Returns the signed part of `text` (OpenPGP, clear-signed) and its signers, verified with the keyrings. Text outside
+  // the signed part is left out. It is an error if no signature is valid.
   Result<SignedText> signed_part(const std::string& text) const;
 
-  // Unpacks by the ending of `name`: .gz or .xz. Other bytes are returned as they are.
+  // Unpacks .gz and .xz, selected by the suffix of `name`. Other bytes are returned unchanged.
   Result<std::string> unpack(const std::string& name, const std::string& bytes) const;
 
  private:
@@ -60,10 +60,10 @@ class OutsideTools {
 
   Limits limits_;
   std::vector<std::string> keyrings_;
-  std::string directory_;  // for files that the children and we exchange
+  std::string directory_;  // contains files for the tools
 };
 
-// The keyrings that this system's own package manager trusts.
+// Returns the keyrings that this system's package manager trusts.
 std::vector<std::string> keyrings_of_this_system();
 
 struct ImageName {
@@ -72,11 +72,11 @@ struct ImageName {
   std::string tag{};
 };
 
-// "ubuntu:24.04", "nvidia/cuda:13.0.2-devel", "ghcr.io/a/b:1"; a registry on this machine is asked without
-// TLS, as Docker does.
+// Parses "ubuntu:24.04", "nvidia/cuda:13.0.2-devel" or "ghcr.io/a/b:1". As in Docker, a registry on this machine is
+// used without TLS.
 ImageName parse_image_name(const std::string& image);
 
-// The digest behind `reference`, a tag or a digest; "" if the registry has no such image.
+// Returns the digest of `reference`, a tag or a digest; "" if the registry has no such image.
 Result<std::string> image_digest(const ImageName& image, const std::string& reference,
                                  const OutsideTools& tools);
 

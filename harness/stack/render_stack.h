@@ -1,6 +1,5 @@
-// Turns a lock into files: the Dockerfiles of its images, one for each flavour, and the two ways to start a container of
-// them. The committed files below docker/ are the same, byte by byte (a test checks this). A value that the lock does
-// not have becomes a build argument without a default.
+// Turns a lock into files: a Dockerfile for each flavour, and two files that start a container. A test compares them
+// with the committed files below docker/ byte by byte. A missing value becomes a build argument without a default.
 #pragma once
 
 #include <string>
@@ -12,27 +11,27 @@
 namespace proctor {
 
 struct RenderedFile {
-  std::string path{};  // below the directory of the stacks: "xpu-rolling/Dockerfile"
+  std::string path{};  // relative to the directory of the stacks: "xpu-rolling/Dockerfile"
   std::string text{};
 };
 
-// Of one flavour.
+// Renders the Dockerfile of one flavour.
 std::string render_dockerfile(const StackLock& lock);
 
-// One container, started in two ways with the same rights, devices and directories.
+// Both files start a container with the same rights, devices and directories.
 std::string render_compose(const StackLock& lock);
 std::string render_job_container(
-    const StackLock& lock);  // of GitHub Actions; its options are those of docker run
+    const StackLock& lock);  // for GitHub Actions; its options are those of docker run
 
 std::vector<RenderedFile> render_stack(const StackLock& lock);
 
-// The profile that an engine applies to our containers: what Docker allows by default and less (docs/how-to/stacks.md),
-// and of namespaces what the containment layer pidns needs. docker/seccomp.json, one for all stacks.
+// Returns the seccomp profile for Proctor's containers, the same for all stacks (docker/seccomp.json). It is a subset
+// of Docker's default, plus the namespace calls that the containment layer pidns needs (docs/how-to/stacks.md).
 std::string_view seccomp_profile();
 inline constexpr const char* kProfileName = "seccomp.json";
 RenderedFile render_profile();
 
-// The user inside the image: any number except 0. It needs no entry in /etc/passwd.
+// The numeric id of the user in the image, any number except 0. It needs no entry in /etc/passwd.
 inline constexpr int kImageUser = 10001;
 inline constexpr const char* kCacheInImage = "/cache";
 

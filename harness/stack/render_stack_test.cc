@@ -1,7 +1,7 @@
-// What our locks render to: the committed files, clean under our own rules, and a check
-// of hashes that stops a build.
+// Tests that the shipped locks render to the committed files, that these pass the lint rules, and that a wrong hash
+// stops a build.
 //
-// What the profile of our containers allows, against what an engine allows by default.
+// Also tests which system calls the seccomp profile allows, compared with an engine's default.
 
 #include "harness/stack/render_stack.h"
 
@@ -65,7 +65,7 @@ TEST_P(ShippedStack, PassesLintRules) {
   }
 }
 
-// Both files give the container no rights, and the profile that the containment layer pidns needs.
+// Both files drop all rights and set the seccomp profile that the containment layer pidns needs.
 TEST_P(ShippedStack, ContainerDropsRightsAndUsesSeccompProfile) {
   const StackLock lock = ours(GetParam());
   for (const char* option : {"--init\n", "--cap-drop=ALL\n", "--security-opt=no-new-privileges\n",
@@ -87,7 +87,7 @@ TEST_P(ShippedStack, DockerfileSetsLabelsAndUser) {
                     testing::EndsWith("\nUSER 10001:10001\n")));
 }
 
-// buildah 1.28 and BuildKit without a frontend image: INSTRUCTIONS only, no syntax line, no heredoc.
+// Dockerfiles must build with buildah 1.28 and with BuildKit without a frontend image: no syntax line, no heredoc.
 TEST_P(ShippedStack, UsesNoNewBuilderFeatures) {
   const std::string text = render_dockerfile(ours(GetParam()));
   for (const char* newer : {"syntax=", "<<", "--checksum", "--link", "--network"}) {
@@ -95,7 +95,7 @@ TEST_P(ShippedStack, UsesNoNewBuilderFeatures) {
   }
 }
 
-// What nobody could verify says so; but nothing is left for who builds it to find out.
+// Unverified entries are marked, but every value is present, so a build needs no argument.
 TEST_P(ShippedStack, NeedsNoBuildArgumentAndNamesSources) {
   const StackLock lock = ours(GetParam());
   EXPECT_THAT(lock.unknown(), IsEmpty());
@@ -149,7 +149,7 @@ TEST(RenderedFlavours, EachHasDockerfileAndFirstIsDefault) {
   EXPECT_THAT(files[1].text, AllOf(HasSubstr("-runtime-ubuntu"), HasSubstr("'flavour base'")));
 }
 
-// Without quotes, YAML reads ON as a truth value.
+// YAML reads an unquoted ON as a boolean.
 TEST(RenderedFiles, QuoteNamesInYaml) {
   StackLock lock = ours("cpu-sim");
   lock.environment = {"ON"};
@@ -183,7 +183,7 @@ TEST(RenderedDockerfile, DigestIsDefaultOfBaseImage) {
       HasSubstr("ARG BASE_IMAGE=nvidia/cuda:13.0.2-devel-ubuntu24.04@sha256:" + std::string(64, '1')));
 }
 
-// The check of the fetch stage, run by a shell over files in a directory of its own.
+// Runs the check of the fetch stage in a shell, on files in a temporary directory.
 class FetchCheck : public testing::Test {
  protected:
   FetchCheck() {
@@ -223,7 +223,7 @@ TEST_F(FetchCheck, MissingHashStopsBuild) {
 using nlohmann::json;
 using testing::Contains;
 
-// Names that a profile has under `action`: with or without a condition on arguments.
+// Returns the names in the rules with `action`, with or without a condition on arguments.
 std::set<std::string> names(const json& profile, const std::string& action, bool conditional) {
   std::set<std::string> all;
   for (const auto& rule : profile.at("syscalls")) {
@@ -264,8 +264,8 @@ bool applies(const json& rule, const std::string& name, const std::vector<std::u
   return all;
 }
 
-// 0: the call may be made; else the error that it ends with. No call may have two answers, since which one counts is
-// the engine's affair.
+// Returns 0 if the call is allowed, otherwise its errno. All rules that match a call must have the same result, because
+// their priority depends on the engine.
 int answer_to(const std::string& name, const std::vector<std::uint64_t>& arguments) {
   std::set<int> answers;
   for (const auto& rule : ours().at("syscalls")) {
@@ -276,7 +276,8 @@ int answer_to(const std::string& name, const std::vector<std::uint64_t>& argumen
   return answers.empty() ? ours().at("defaultErrnoRet").get<int>() : *answers.begin();
 }
 
-constexpr std::uint64_t kAboveTheKernels = std::uint64_t{1} << 32;  // of an int it reads the lower half
+constexpr std::uint64_t kAboveTheKernels = std::uint64_t{1}
+                                           << 32;  // the kernel reads only the lower half of an int
 
 TEST(SeccompProfile, AllowsOnlyNamespaceCallsOfPidns) {
   const auto freely = names(ours(), "SCMP_ACT_ALLOW", false);
@@ -299,14 +300,14 @@ TEST(SeccompProfile, AllowsOnlySafeSocketFamilies) {
   EXPECT_EQ(answer_to("socket", {AF_NETLINK, SOCK_RAW, kAuditLog}), EINVAL);
 }
 
-// A call of 32 bits has other ways to a socket (socketcall), and its words are other ones.
+// 32-bit calls have another way to create sockets (socketcall) and other argument sizes.
 TEST(SeccompProfile, HasNoCallsOfOtherArchitectures) {
   for (const auto& architecture : ours().at("archMap"))
     EXPECT_THAT(architecture.at("subArchitectures"), IsEmpty()) << architecture;
   EXPECT_EQ(answer_to("socketcall", {1, 0}), ENOSYS);
 }
 
-// By its flags alone: which file system it is, stands in memory.
+// The profile can only check flags, because the file system's name is in memory.
 TEST(SeccompProfile, AllowsOnlyNeededMountFlags) {
   constexpr std::uint64_t kOfProc = MS_NOSUID | MS_NODEV | MS_NOEXEC;
   EXPECT_EQ(answer_to("mount", {0, 0, 0, kOfProc, 0}), 0);
@@ -328,7 +329,7 @@ TEST(SeccompProfile, RulesDoNotContradict) {
   EXPECT_EQ(without(freely, refused), freely);
 }
 
-// The distribution's file is the default of podman and buildah. What it does not know is newer than it.
+// The distribution's profile is the default of podman and buildah. Calls that it lacks are newer than the file.
 TEST(SeccompProfile, AllowsNoMoreThanEngineDefault) {
   const auto text = read_file("/usr/share/containers/seccomp.json");
   if (!text) GTEST_SKIP() << "no engine's profile here: golang-github-containers-common";

@@ -30,7 +30,7 @@ const toml::table* find_entry(const toml::table& root, const LockEntry& entry) {
   return nullptr;
 }
 
-// Where the values of an entry stand: its last line, and the column of its equals signs.
+// The position for a new value in an entry: its last line, and the column of its equals signs.
 struct KeyPosition {
   std::size_t last_line = 0;
   std::size_t column = 0;
@@ -46,7 +46,7 @@ KeyPosition position_of(const toml::table& table, const std::vector<std::string_
   return position;
 }
 
-// All of them speak of the lines as they are before any edit.
+// All line numbers refer to the text before any edit.
 struct Edit {
   std::size_t line = 0;  // 1..
   bool erase = false;
@@ -73,7 +73,7 @@ Result<void> plan_edits(const toml::table& root, const std::vector<std::string_v
   const KeyPosition position = position_of(*table, lines);
   std::string key = change.key;
   key.resize(std::max(key.size() + 1, position.column), ' ');
-  // Behind the last value that stays.
+  // The new value goes after the last value that stays.
   std::size_t line = position.last_line;
   while (line > 1 && change.verified && lines[line - 1].starts_with("unverified")) --line;
   edits.push_back({.line = line, .insert_after = fmt::format("{}= \"{}\"", key, change.value)});
@@ -124,7 +124,7 @@ class Comparing {
   LockComparison run() {
     image();
     for (const auto& package : lock_.packages) installed(package.name, package.version, true);
-    // Of a file whose address is not known only the release is known, not Debian's revision of it.
+    // If the address of a file is unknown, only its release is known, not Debian's revision.
     for (const auto& file : lock_.files) installed(file.name, file.version, file.url.has_value());
     if (lock_.host) host(*lock_.host);
     return std::move(result_);
@@ -186,7 +186,7 @@ class Comparing {
     }
   }
 
-  StackLock lock_;  // of the image's flavour
+  StackLock lock_;  // lock of the image's flavour
   const std::map<std::string, std::string>& packages_;
   std::map<std::string, const StackFact*> facts_;
   LockComparison result_;
@@ -203,7 +203,7 @@ namespace {
 
 constexpr const char* kArchitecture = "amd64";
 
-// "HASH SIZE PATH" lines below "SHA256:" of a Release file -> path, hash
+// Parses lines "HASH SIZE PATH" below "SHA256:" of a Release file into path -> hash.
 std::map<std::string, std::string> release_hashes(const std::string& release) {
   std::map<std::string, std::string> hashes;
   std::istringstream lines(release);
@@ -267,9 +267,9 @@ class OnlineVerification {
   const std::map<std::string, std::string>& mirrors_;
   WorldReport report_;
   std::optional<Error> missing_tool_;
-  std::map<std::string, std::set<std::string>> offered_;  // versions of packages, over all repositories
+  std::map<std::string, std::set<std::string>> offered_;  // versions of packages in all repositories
   bool indexes_complete_ = true;
-  std::set<std::string> signers_;  // of the repository that is being asked
+  std::set<std::string> signers_;  // signers of the current repository
 };
 
 void OnlineVerification::verify_base(const LockedBase& base) {
@@ -277,7 +277,7 @@ void OnlineVerification::verify_base(const LockedBase& base) {
   const std::string what =
       lock_.other_bases.empty() ? "base.digest" : fmt::format("base.{}.digest", base.flavour);
   const ImageName image = parse_image_name(base.image);
-  // What was verified once stays good when the tag moves on, as long as the registry keeps it.
+  // A verified digest stays valid when the tag moves, as long as the registry keeps the image.
   const bool by_digest = base.digest && !base.unverified;
   const auto digest = image_digest(image, by_digest ? *base.digest : image.tag, tools_);
   if (!digest) return void(failed(what, digest.error()));
@@ -299,7 +299,7 @@ void OnlineVerification::verify_base(const LockedBase& base) {
   if (base.unverified) fill(entry, "", "", true);
 }
 
-// A server in trouble says nothing about the lock.
+// Only 404 and 410 mean that a file is gone. Any other server error is not a result for the lock.
 WorldSays refusal(int status) {
   return status == 404 || status == 410 ? WorldSays::kDiffers : WorldSays::kSilent;
 }

@@ -1,7 +1,7 @@
-// Whether a machine or image matches a lock: its own name and digest, its packages, its host's driver.
-//
-// Whether the outside world matches a lock: whether the image has this digest, each address gives the file
-// with this hash, each repository answers for its day, is signed by this key and has these versions.
+// Compares a lock with an image or machine (compare_with_lock), and with registries and repositories (verify_online).
+// The first compares stack name and digest, packages and the host's driver. The second checks the digest of the image,
+// the hash of each file, and date, signing key and versions of each repository. change_lock() writes new values into a
+// lock.
 #pragma once
 
 #include <map>
@@ -16,9 +16,9 @@
 
 namespace proctor {
 
-// ---- Additions to a lock that leave the rest of its file as people wrote it ----
+// ---- Edits of a lock that keep all other lines of its file ----
 
-// One entry of a lock: [base], or the element of [[base]], [[repository]] or [[file]] with this flavour or name.
+// An entry of a lock: [base], or the element of [[base]], [[repository]] or [[file]] with this flavour or name.
 struct LockEntry {
   std::string table{};  // "base", "repository", "file"
   std::string name{};   // "" for a base without a flavour
@@ -26,12 +26,12 @@ struct LockEntry {
 
 struct LockChange {
   LockEntry entry{};
-  std::string key{};      // "sha256"; "" where only `verified` changes
-  std::string value{};    // added; it is an error if the entry has the key
+  std::string key{};      // "sha256"; "": only `verified` changes
+  std::string value{};    // value to add; it is an error if the entry already has the key
   bool verified = false;  // removes unverified = true from the entry
 };
 
-// The new text, which is again a valid lock. `file` is for messages.
+// Returns the new text, which is a valid lock. `file` is the name of the text in error messages.
 Result<std::string> change_lock(std::string_view text, const std::string& file,
                                 const std::vector<LockChange>& changes);
 
@@ -40,20 +40,20 @@ Result<std::string> change_lock(std::string_view text, const std::string& file,
 struct LockComparison {
   std::vector<std::string> equal{};        // "libze1 1.8.12-1"
   std::vector<std::string> differences{};  // "libze1: the lock requires 1.8.12-1, installed is 1.9-1"
-  std::vector<std::string> notes{};        // what could not be compared, and why
+  std::vector<std::string> notes{};        // values that could not be compared, and why
 };
 
-// `packages` are dpkg's, by name.
+// `packages` are installed packages from dpkg, by name.
 LockComparison compare_with_lock(const StackLock& lock, const Fingerprint& facts,
                                  const std::map<std::string, std::string>& packages);
 
 enum class WorldSays {
-  kSame,     // as the lock says
-  kDiffers,  // it is different, or gone
-  kNew,      // the lock does not have it; this is the value
-  kUnknown,  // the lock does not have it, and it cannot be looked up
-  kSilent,   // nobody answered
-  kUnasked   // nobody looks it up
+  kSame,     // equal to the lock
+  kDiffers,  // different or missing
+  kNew,      // missing in the lock; this is the value
+  kUnknown,  // missing in the lock, and not available
+  kSilent,   // no response
+  kUnasked   // not checked
 };
 std::string_view to_string(WorldSays says);
 
@@ -65,11 +65,11 @@ struct WorldCheck {
 
 struct WorldReport {
   std::vector<WorldCheck> checks{};
-  std::vector<LockChange> changes{};  // values that the lock could have now
+  std::vector<LockChange> changes{};  // new values for the lock
 };
 
-// `mirrors` gives, by name of the repository, an address to use instead; its answers do not make a repository
-// verified. An error if a tool is missing.
+// `mirrors` maps names of repositories to addresses that are used instead. Responses of a mirror do not make a
+// repository verified. It is an error if a tool is missing.
 Result<WorldReport> verify_online(const StackLock& lock, const OutsideTools& tools,
                                   const std::map<std::string, std::string>& mirrors);
 

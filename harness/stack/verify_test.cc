@@ -1,4 +1,5 @@
-// Machines compared with their locks; image names; and edits of a lock that leave the rest of its file alone.
+// Tests the comparison of machines with locks, the parser of image names, and edits that keep all other lines of a
+// lock.
 #include "harness/stack/verify.h"
 
 #include <gmock/gmock.h>

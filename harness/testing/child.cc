@@ -17,7 +17,7 @@ UniqueFd open_new(const std::string& path) {
   return UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
 }
 
-// A pair of sockets: who writes to a child that is gone gets an error, and no signal.
+// Returns a socket pair for the child's stdin. A write to an ended child then fails with EPIPE and raises no SIGPIPE.
 std::array<UniqueFd, 2> make_pair() {
   int ends[2] = {-1, -1};
   (void)::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);

@@ -1,4 +1,4 @@
-// How tests start programs. What is missing or cannot be started is in `err`, with exit code -1. Example:
+// Starts programs for tests. If a program cannot be started, `exit_code` is -1 and `err` contains the error. Example:
 //
 //   const testing_support::Ended done = testing_support::run_child({"sh", "-c", "echo hello; exit 3"});
 //   std::printf("%d %s", done.exit_code, done.out.c_str());  // 3 hello
@@ -15,33 +15,34 @@
 namespace proctor::testing_support {
 
 struct Ended {
-  int exit_code = -1;  // -1: ended by a signal
+  int exit_code = -1;  // -1 if a signal ended the child
   int signal = 0;
   std::string out{};
   std::string err{};
 };
 
 struct ChildOptions {
-  std::vector<std::string> env{};  // NAME=VALUE, added to the test's own; NAME removes
+  std::vector<std::string> env{};  // NAME=VALUE adds to the test's environment; NAME removes a variable
   std::string directory{};
-  std::optional<int> stdout_fd{};                  // instead of what is kept in `out`; -1: closed
-  std::vector<int> more_fds{};                     // its descriptors 3, 4, ...
-  std::function<void(pid_t pid)> while_running{};  // before its end is waited for
+  std::optional<int> stdout_fd{};                  // replaces the file behind `out`; -1: stdout is closed
+  std::vector<int> more_fds{};                     // become the child's descriptors 3, 4, ...
+  std::function<void(pid_t pid)> while_running{};  // called before the wait for the end
 };
 
-// Its stdin is empty. What it and those that it leaves behind write goes to files: nobody waits for them.
+// Runs a program with an empty stdin and waits for its end. Its output goes to files, so processes that the program
+// leaves behind cannot block the caller.
 Ended run_child(const std::vector<std::string>& argv, const ChildOptions& options = {});
 
-// A child with which a test talks: its stdin and its stdout are pipes. It is killed when this goes.
+// A child whose stdin and stdout are pipes to the test. The destructor kills it.
 class TalkingChild {
  public:
   explicit TalkingChild(const std::vector<std::string>& argv);
 
   pid_t pid() const { return child_ ? child_->pid() : 0; }
   void say(const std::string& line);
-  std::optional<std::string> line();  // what it says next; nothing at the end
-  std::string rest();                 // all that it says until it closes its stdout
-  ChildEnd finish();                  // closes its stdin and waits for it
+  std::optional<std::string> line();  // the next line of stdout; nullopt after the last
+  std::string rest();                 // reads stdout until the child closes it
+  ChildEnd finish();                  // closes the child's stdin and waits for its end
 
  private:
   bool receive();

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compiles the examples in the comments of headers: header_examples.py ROOT COMPILER FLAGS...
 
-An example is an indented block in a comment, after a line that ends in "Example:". It is compiled with nothing but its
-header, in the namespace of that header: as it stands if it defines something or begins with a macro, else as the body
-of a function. The headers that are included most often must have one. The test first has to find what is wrong in bad
-samples.
+An example is an indented block in a comment, after a line that ends in "Example:". It is compiled with only its
+header, in that header's namespace. An example that defines something or begins with a macro is compiled unchanged; any
+other example becomes the body of a function. The headers that are included most often must have an example. The test
+first checks that it finds the mistakes in bad samples.
 """
 
 import collections

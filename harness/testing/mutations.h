@@ -1,5 +1,4 @@
-// Every small mistake in a text, for tests of parsers: each is given once to `judge`. No chance is in it, so that what
-// fails fails again.
+// Generates every small mistake in a text, for tests of parsers. The order is fixed, so a failure is reproducible.
 #pragma once
 
 #include <functional>
@@ -8,7 +7,8 @@
 
 namespace proctor::testing_support {
 
-// The text cut off at every place, without each of its characters, and with each of `inserted` at every place.
+// Calls `judge` once for each mutation: the text cut off at each position, without each of its characters, and with
+// each character of `inserted` at each position.
 inline void for_each_mutation(const std::string& text, std::string_view inserted,
                               const std::function<void(const std::string&)>& judge) {
   for (std::size_t at = 0; at <= text.size(); ++at) {

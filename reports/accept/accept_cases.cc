@@ -14,7 +14,7 @@ namespace proctor {
 namespace {
 
 constexpr std::size_t kLongestWords = 200;
-// The reason of a check whose second process is held by a query (suites/main/helper.cc).
+// The reason of a check whose helper process hangs in a query (suites/main/helper.cc).
 constexpr const char* kHeld = "helper_hang";
 
 // Returns the vendor's name or number of the error; "" if the report has none.
@@ -30,7 +30,7 @@ std::string vendor_code(const AttemptEnded& end) {
   return {};
 }
 
-// Cases of these suites look at all devices of the machine, whichever they hold.
+// Cases of these suites examine all devices of the machine, not only the leased ones.
 bool is_about_machine(const ResolvedCase& test) { return test.planned.id.starts_with("visibility."); }
 
 std::string suite_of(const ResolvedCase& test) {
@@ -38,6 +38,7 @@ std::string suite_of(const ResolvedCase& test) {
   return name.substr(0, name.find('/'));
 }
 
+// Counts the cases of each device, and attributes each failure to a device, a connection or the software.
 class CaseJudge {
  public:
   CaseJudge(const ResolvedRun& run, const AcceptQuestion& question, JudgedDevices& devices)
@@ -69,14 +70,14 @@ class CaseJudge {
     const Attempt* attempt;
     std::string device;
   };
-  // The failures of one case, and the trials that clear devices of them.
+  // The failures of one case, and the trials that clear some of its devices.
   struct OfCase {
     const ResolvedCase* test;
     const AcceptStep* step;
     std::set<std::string> tried{};  // devices on which it passed or failed
     std::vector<FailedAlone> alone{};
     std::vector<TrialResult> trials{};
-    std::vector<const Attempt*> failed{};  // of each failed trial, in order
+    std::vector<const Attempt*> failed{};  // the attempt of each failed trial, in order
   };
 
   AcceptStepResult* result(const std::string& id, const AcceptStep& step) {
@@ -94,7 +95,7 @@ class CaseJudge {
     return ids;
   }
 
-  // ---- The words of a failure ----
+  // ---- The text of a failure ----
 
   const Warning* warning_about(const ResolvedCase& test) const {
     const auto is_about = [&](const Warning& warning) {
@@ -119,7 +120,7 @@ class CaseJudge {
   AcceptFinding finding_of(const OfCase& found, const Attempt& attempt) const {
     const std::string& id = found.test->planned.id;
     const Verdict& verdict = verdict_of(attempt);
-    // A query that hangs decides the action, whichever check called it.
+    // A query that hangs determines the action, whichever check called it.
     const bool is_silent = verdict.reason.text() == kHeld;
     return {.step = std::string(found.step->name),
             .case_id = id,
@@ -150,7 +151,7 @@ class CaseJudge {
     const bool is_known = test.verdict.outcome == Outcome::kXfail && is_bad(verdict.outcome);
     const bool is_good = !is_bad(verdict.outcome) && !is_warning_about_device(test, attempt);
     const bool is_skipped = verdict.outcome == Outcome::kSkip || is_known;
-    // An error of the machine is no evidence about a device.
+    // An error of the machine is not evidence about a device.
     const bool is_unrun = verdict.outcome == Outcome::kNotrun || verdict.outcome == Outcome::kError;
     for (const std::string& id : attempt.start.devices) {
       AcceptStepResult* own = result(id, *found.step);
@@ -172,7 +173,7 @@ class CaseJudge {
     add_trials(attempt, is_good, found);
   }
 
-  // Counts the case for each device that took no part in it. Without its partners a device cannot take part.
+  // Counts the case for each device that did not take part in it. A device cannot take part without its partners.
   void count_not_run(const ResolvedCase& test, const AcceptStep& step, const std::set<std::string>& seen) {
     const Verdict& verdict = test.verdict;
     const bool is_skip = verdict.outcome == Outcome::kSkip;
@@ -185,12 +186,12 @@ class CaseJudge {
       if (own == nullptr) continue;
       ++(is_skip || by_partner ? own->skipped : own->not_run);
       auto& why = is_skip || by_partner ? own->why_skipped : own->why_not_run;
-      // The verdict of the case is that of other devices, unless it was not run at all.
+      // The verdict of the case belongs to other devices, unless the case was not run at all.
       ++why[is_skip ? verdict.reason.text() : is_unrun ? to_string(verdict) : "notrun(device_unhealthy)"];
     }
   }
 
-  // Reads "covered.memory" and, of a card with tiles, "covered.memory.tile0" and so on.
+  // Reads "covered.memory", and "covered.memory.tile0" and so on for a card with tiles.
   static void note_coverage(const Attempt& attempt, AcceptStepResult& own) {
     for (const Measure& measure : attempt.end->measures) {
       if (measure.name.starts_with("covered.memory"))
@@ -204,7 +205,7 @@ class CaseJudge {
     if (attempt.end) {
       for (const Trial& trial : attempt.end->trials) {
         TrialResult result{.ok = trial.ok, .parts = parts_of(trial)};
-        // A failed trial without a failure of its check counts against nobody.
+        // A failed trial in a check that passed counts against no device.
         if (result.parts.empty() || (is_good && !trial.ok)) continue;
         has_failed_trial = has_failed_trial || !trial.ok;
         if (!trial.ok) found.failed.push_back(&attempt);
@@ -223,7 +224,7 @@ class CaseJudge {
     if (!is_good) found.failed.push_back(&attempt);
   }
 
-  // Returns no parts if one of the devices is unknown: the others would be suspected alone.
+  // Returns no parts if one of the devices is unknown, because otherwise the other devices would be suspected alone.
   std::vector<TrialPart> parts_of(const Trial& trial) const {
     std::vector<TrialPart> parts;
     for (const TrialDevice& named : trial.devices) {
@@ -234,8 +235,8 @@ class CaseJudge {
     return parts;
   }
 
-  // A text with the address of one device and the UUID of another names both. Parts of a card have one address, which
-  // names none of them.
+  // Returns the devices that a text names by address, UUID or id. A text with the address of one device and the UUID of
+  // another names both. Sub-devices of a card share one address, which names none of them.
   std::set<std::string> devices_named(const std::string& text) const {
     const auto& planned = run_.plan.devices;
     std::set<std::string> named;
@@ -249,7 +250,7 @@ class CaseJudge {
     return named;
   }
 
-  // On hardware a rule that no document demands only warns; for who accepts a device it is as good as any other.
+  // On hardware a check without a normative source only warns. An acceptance counts such a warning like a failure.
   static bool is_warning_about_device(const ResolvedCase& test, const Attempt& attempt) {
     const AcceptStep* step = step_of(test.planned.id);
     const bool is_about_device = step != nullptr && (step->name == "inventory" || step->name == "links");
@@ -257,7 +258,7 @@ class CaseJudge {
            std::ranges::find(attempt.end->marks, Mark::kWarn) != attempt.end->marks.end();
   }
 
-  // ---- Who is guilty ----
+  // ---- The attribution of failures ----
 
   static std::set<std::string> failed_alone(const OfCase& found) {
     std::set<std::string> failed;
@@ -265,7 +266,7 @@ class CaseJudge {
     return failed;
   }
 
-  // A case about the whole machine counts against no device by itself, if there are several.
+  // A case about the whole machine counts against no single device, if there are several.
   bool is_shared(const OfCase& found) const {
     return is_about_machine(*found.test) && candidates(*found.test).size() > 1;
   }
@@ -352,7 +353,7 @@ class CaseJudge {
                : fmt::format("exchange one of {} for a device that passes", all);
   }
 
-  // "; with cuda-sim:0, cuda-sim:1": the others of its failed trials.
+  // Returns the partners of the device in its failed trials: "; with cuda-sim:0, cuda-sim:1".
   static std::string partners_of(const std::string& id, const OfCase& found) {
     std::set<std::string> partners;
     for (const TrialResult& trial : found.trials) {
@@ -365,7 +366,8 @@ class CaseJudge {
     return partners.empty() ? "" : fmt::format("; with {}", fmt::join(partners, ", "));
   }
 
-  // Wrong bytes or results explain what goes wrong between devices, and so does a finding of the same suite.
+  // Returns whether a known fault of the device explains a failure between devices: a failed health check, wrong bytes
+  // or results, or a finding of the same suite.
   bool explains(const std::string& id, const std::string& suite) const {
     const auto in = [&](const std::string& name) {
       const auto guilty = guilty_.find(name);
@@ -386,7 +388,7 @@ class CaseJudge {
     ++own->why_skipped["the other device failed"];
   }
 
-  // `repair`: what to do before the next acceptance.
+  // Marks the devices as undecided. `repair` is the text of what to do before the next acceptance.
   void leave_open(const std::vector<std::string>& ids, const OfCase& found, const std::string& words,
                   const std::string& repair) {
     open_.insert(suite_of(*found.test));
@@ -405,7 +407,7 @@ class CaseJudge {
   JudgedDevices& devices_;
   std::vector<OfCase> found_;
   std::map<std::string, std::set<std::string>> guilty_;  // by suite
-  std::set<std::string> open_;  // suites with a failure that no device is found guilty of
+  std::set<std::string> open_;  // suites with a failure that is attributed to no device
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// The names of rules in judge_acceptance.cc.
+// Names of rules in judge_acceptance.cc.
 constexpr const char* kLink = "management/PcieLink.WidthIsMaximal";
 constexpr const char* kSetting = "management/Inventory.Setting";
 constexpr const char* kUncorrected = "management/ErrorCounter.LoadCausesNoUncorrectedError";
@@ -25,12 +25,12 @@ void report(AcceptedDevice& device, const char* rule, const std::string& words) 
       {.step = "inventory", .words = words, .evidence = "accept.json", .rule = action_for(rule)});
 }
 
-// ---- What is wrong by itself ----
+// ---- Faults that a device's own facts show ----
 
-// A counter that rose while the device was judged.
+// An error counter that may rise only by `most` during the acceptance.
 struct Counter {
   const char* key;
-  double most;  // so much it may rise
+  double most;  // the largest allowed increase
   const char* rule;
   const char* what;
 };
@@ -64,13 +64,13 @@ void judge_state(AcceptedDevice& device) {
     report(device, kReset, "the device requires a reset: " + reset->get<std::string>());
 }
 
-// ---- What was expected ----
+// ---- Differences from --expect ----
 
 const char* rule_of(const std::string& key) {
   return key.starts_with("pcie") || key.starts_with("link") ? kLink : kSetting;
 }
 
-// Returns the larger of two numbers, because an idle link is slow.
+// Returns the larger of two numbers, because an idle link reports a lower speed.
 const json* best_fact(const AcceptedDevice& device, const std::string& key) {
   const json* before = device.before.find(key);
   const json* after = device.after.find(key);
@@ -101,8 +101,8 @@ void add_missing(JudgedDevices& devices, const ExpectedModel& expected, const st
   devices.emplace(id, std::move(missing));
 }
 
-// Compares the UUIDs that are pinned, and the number of devices. If there are more than expected, the result names those that
-// are not pinned.
+// Compares the UUIDs that the file lists, and the number of devices. If there are more devices than expected, the
+// result names those that are not listed.
 std::string judge_presence(const ExpectedMachine& machine, const ExpectedModel& expected,
                            JudgedDevices& devices) {
   std::vector<std::string> here, not_pinned;
@@ -130,7 +130,7 @@ std::string judge_presence(const ExpectedMachine& machine, const ExpectedModel& 
                      expected.name, count, fmt::join(not_pinned, ", "));
 }
 
-// ---- What the runner found ----
+// ---- Findings of the runner ----
 
 // Returns the rule ("xid:48") of an error in the kernel log.
 std::string rule_of_kernel(const DeviceHealth& health) {
@@ -140,7 +140,7 @@ std::string rule_of_kernel(const DeviceHealth& health) {
 
 constexpr const char* kProbeFailed = "the health probe failed";
 
-// Returns what a fault of a device is called in a reason; null for other facts.
+// Returns the text for a fault of a device; null for other facts.
 const char* fault_text(const HealthWord& fact) {
   if (fact == HealthFact::kLost) return "the device is lost";
   if (fact == HealthFact::kProbeFailed) return kProbeFailed;
@@ -149,7 +149,7 @@ const char* fault_text(const HealthWord& fact) {
   return nullptr;
 }
 
-// Maps wrong bytes to a replacement, and a missing answer to a reset.
+// Maps wrong bytes to a replacement, and a missing response to a reset.
 ActionRule rule_of_health(const DeviceHealth& health) {
   const bool is_wrong =
       health.what == HealthFact::kProbeFailed && health.evidence.find("compare") != std::string::npos;
@@ -157,7 +157,7 @@ ActionRule rule_of_health(const DeviceHealth& health) {
                   : action_for("*", Outcome::kDeviceLost);
 }
 
-// If the health probe fails on all devices of a machine with several in the same way, the software is at fault.
+// If the health probe fails in the same way on all of several devices, the software is at fault.
 void judge_common_probe(JudgedDevices& devices) {
   std::set<std::string> words;
   std::size_t failed = 0;
@@ -176,7 +176,7 @@ void judge_common_probe(JudgedDevices& devices) {
   }
 }
 
-// Adds a gap for a device that a person drained before the run or during it.
+// Adds a gap for a device that a user drained before or during the run.
 void judge_drained(const ResolvedRun& run, JudgedDevices& devices) {
   for (const Warning& warning : run.warnings) {
     if (warning.code != WarningCode::kDeviceDrained) continue;
@@ -229,15 +229,15 @@ void judge_health(const ResolvedRun& run, JudgedDevices& devices) {
 
 namespace {
 
-// A speed is better if it is larger.
+// Returns whether the measure is a speed, for which larger is better.
 bool is_speed(const Measure& measure) { return measure.unit == "GB/s" || measure.unit == "GFLOP/s"; }
 
-using ByModel = std::pair<std::string, std::string>;  // a model, and a name of it
+using ByModel = std::pair<std::string, std::string>;  // a model, and the name of a figure or result
 
-// The devices with each value.
+// The devices that reported each value.
 using ValuesOfDevices = std::map<std::string, std::vector<std::string>>;
 
-// Of several figures of one name, a device has the last one.
+// If an attempt has several figures with one name, the device keeps the last one.
 void add_figures(const AttemptEnded& end, AcceptedDevice& device) {
   if (end.verdict.outcome != Outcome::kPass) return;
   for (const Measure& measure : end.measures) {
@@ -257,7 +257,7 @@ bool computes_wrong(const AcceptedDevice& device) {
   });
 }
 
-// A device whose own results are wrong has no vote.
+// Results of a device that computes wrong results are ignored.
 void add_common_results(const AttemptEnded& end, const AcceptedDevice& device,
                         std::map<ByModel, ValuesOfDevices>& results) {
   constexpr std::string_view kCommon = "same.";
@@ -364,7 +364,7 @@ void judge_figures(const ResolvedRun& run, const AcceptQuestion& question, Judge
       const auto sibling = best.find({device.model, figure.name});
       if (expected != nullptr && expected->floors.contains(figure.name))
         figure.floor = expected->floors.at(figure.name);
-      // The speed of a simulated device is that of the host.
+      // The speed of a simulated device depends on its host.
       if (!run.simulated && sibling != best.end() && is_of_device_alone(figure.name))
         figure.best = sibling->second;
       const bool below_floor = figure.floor && figure.value < *figure.floor;

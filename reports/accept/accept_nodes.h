@@ -1,5 +1,5 @@
-// The nodes of an allocation as siblings of each other: what `proctor accept` said of each (accept.json), and which of
-// them are slower than the others.
+// Compares the nodes of a Slurm allocation by the accept.json that `proctor accept` wrote on each of them, and finds
+// the nodes that are slower than the others.
 #pragma once
 
 #include <string>
@@ -11,24 +11,24 @@
 
 namespace proctor {
 
-// What is known of one node.
+// The acceptance of one node.
 struct AcceptedNode {
   std::string name;
   RunVerdict verdict = RunVerdict::kIncomplete;
-  std::string reason{};  // one sentence; "": it passed
+  std::string reason{};  // one sentence; "" if the node passed
   int devices = 0;
-  std::vector<AcceptFigure> figures{};  // of all devices
-  std::vector<std::string> models{};    // of each figure
+  std::vector<AcceptFigure> figures{};  // the figures of all devices
+  std::vector<std::string> models{};    // the device model of each figure
 };
 
-// An error completes "failed to ...": it is no accept.json.
+// Reads the text of an accept.json. An error completes "failed to ...": the text is not a valid accept.json.
 Result<AcceptedNode> read_accepted_node(const std::string& name, std::string_view json);
 
-// A device that is more than 10 % below the best of its model on any node makes its node fail. Simulated devices have no speed
-// of their own and are left out when they are read.
+// Fails each node with a device that is more than 10 % below the best device of its model on any node. The speed of a
+// simulated device depends on its host, so read_accepted_node() ignores it.
 void compare_nodes(std::vector<AcceptedNode>& nodes);
 
-// Of those that did not pass, for srun and sbatch: "--exclude=n1,n4"; "": all are.
+// Returns the option of srun and sbatch that excludes the nodes that did not pass: "--exclude=n1,n4"; "" if all passed.
 std::string exclude_option(const std::vector<AcceptedNode>& nodes);
 
 }  // namespace proctor

@@ -93,18 +93,18 @@ void write_device(JsonWriter& out, const AcceptedDevice& device) {
 
 constexpr std::uint64_t kMostReportBytes = std::uint64_t{16} << 20;
 constexpr std::size_t kMostReported = 1024;
-constexpr std::size_t kMostItems = 512;  // of each list of a device
-constexpr std::size_t kMostNames = 256;  // of steps, and of figures, in the whole report
+constexpr std::size_t kMostItems = 512;  // for each list of a device
+constexpr std::size_t kMostNames = 256;  // for all steps and figures in the report
 
 const json kNone;
 
-// Null where it is missing.
+// Returns the member, or null if it is missing.
 const json& member_of(const json& object, const char* key) {
   const auto found = object.find(key);
   return found == object.end() ? kNone : *found;
 }
 
-// Null where it is no list.
+// Returns the member, or null if it is not a list.
 const json& list_member(const json& object, const char* key) {
   const json& found = member_of(object, key);
   return found.is_array() ? found : kNone;
@@ -125,7 +125,7 @@ Whole whole_member(const json& object, const char* key, double most, double othe
   return static_cast<Whole>(std::clamp(number_member(object, key).value_or(otherwise), 0.0, most));
 }
 
-// Converts the first kMostItems objects of a list; none where the key has something else.
+// Converts the first kMostItems objects of a list. Returns nothing if the member is not a list.
 template <typename Item>
 std::vector<Item> items(const json& object, const char* key, Item (*convert)(const json&)) {
   std::vector<Item> list;
@@ -177,7 +177,7 @@ CardFacts read_facts(const json& device, const char* when) {
   return facts;
 }
 
-// A device that failed gets no more cases: each step has the same gap.
+// A failed device gets no more cases, so all its steps have the same gap. Returns this gap once.
 std::vector<std::string> unrun_cases(const AcceptedDevice& device) {
   int cases = 0;
   for (const AcceptStepResult& step : device.steps) cases += step.not_run;

@@ -1,10 +1,10 @@
-// The verdict of `proctor accept` on each device, its reason, and the next step. judge_acceptance.h makes it of a run;
-// accept.json keeps it. The console, the page and the summary are made of that file, when the run ends and when its reports
-// are rendered again.
+// The verdict of `proctor accept` on each device, with its reason and the next step. judge_acceptance.h computes it
+// from a run, and accept.json stores it. Console, page and summary are functions of that file, both at the end of the
+// run and when its reports are rendered again.
 //
-//   failed      something is wrong with the device, and `action` is the repair; only a later acceptance that passes clears it
-//   incomplete  nothing is wrong, but what the level requires was not proven
-//   passed      everything that the level requires was proven
+//   failed      the device has a fault, and `action` is the repair; only a later acceptance that passes clears it
+//   incomplete  no fault was found, but a requirement of the level was not proven
+//   passed      every requirement of the level was proven
 #pragma once
 
 #include <cstdint>
@@ -22,65 +22,68 @@
 
 namespace proctor {
 
-// The steps by which `proctor accept` judges a device: which cases belong to each, from which level on, and what a pass
-// proves. A case belongs to the first step whose glob matches it.
+// The steps by which `proctor accept` judges a device. A step has its cases, its lowest level, and the property that a
+// pass proves. A case belongs to the first step whose glob matches it.
 
 inline constexpr int kLowestAcceptLevel = 1;
 inline constexpr int kHighestAcceptLevel = 4;
 
+// One step of an acceptance.
 struct AcceptStep {
   std::string_view name;
-  int level;      // the first that has it
-  bool required;  // a device on which none of its cases passed does not pass
-  int seconds;    // about as long as it takes on a device of 80 GB; of --budget
+  int level;      // the lowest level that includes the step
+  bool required;  // a device passes only if at least one case of the step passed on it
+  int seconds;    // approximate duration on a device with 80 GB, which counts against --budget
   std::string_view proves;
   std::string_view cases;     // globs over SUITE/GROUP.NAME, where SUITE has no backend
-  double covers_percent = 0;  // the least share of the memory that each of its cases covers
-  bool all_devices = false;   // a case of several devices gets all of them: it tries each two
-  bool every_case = false;    // a case that a need skips is a gap
+  double covers_percent = 0;  // the minimum share of the memory that each of its cases must cover
+  bool all_devices = false;   // a case with several devices gets all devices, and tries each pair
+  bool every_case = false;    // a case that is skipped because of a requirement is a gap
 };
 
-// In the order in which --budget takes those that are not required: what finds the most in a second comes first.
+// The steps in the order in which --budget adds optional steps: the step that finds the most
+// faults per second comes first.
 std::span<const AcceptStep> accept_steps();
 
-// "memory.cuda/Copy.DestinationHasSourceBytes" -> "memory/Copy.DestinationHasSourceBytes".
+// Returns "memory/Copy.DestinationHasSourceBytes" for "memory.cuda/Copy.DestinationHasSourceBytes".
 std::string without_backend(std::string_view case_id);
 
-// Null: it belongs to none.
+// Returns null if the case belongs to no step.
 const AcceptStep* step_of(std::string_view case_id);
 
-// Takes the required steps of this level, and the others whose times fit into the rest of the budget. Without a budget it
-// takes all.
+// Selects the required steps of this level, and those optional steps that fit into the remaining budget. Without a
+// budget it selects all steps.
 struct ChosenSteps {
   std::vector<const AcceptStep*> taken;
   std::vector<const AcceptStep*> left_out;
 };
 ChosenSteps choose_steps(int level, std::optional<int> budget_s = {});
 
-// The smallest budget of a level: that of its required steps.
+// Returns the smallest budget of a level, which is the duration of its required steps.
 int smallest_budget_s(int level);
 
 // The size of the built-in suites at this level.
 std::string_view size_of_level(int level);
 
-// What to do with a device that failed: from the least effort to the most.
+// The repair of a failed device, from the least effort to the most.
 enum class AcceptAction { kRetest, kFixSoftware, kReset, kReboot, kReseat, kReplace };
 inline constexpr std::size_t kAcceptActions = static_cast<std::size_t>(AcceptAction::kReplace) + 1;
 std::string_view to_string(AcceptAction action);  // "fix software"
 
-// The action for one failure. Of several failures, the one with the lowest rank is the reason.
+// The action for one failure. Of several failures, the one with the lowest rank is the reason of the verdict.
 struct ActionRule {
   std::size_t rank = 0;
   AcceptAction action = AcceptAction::kRetest;
 };
 
-// One thing that is wrong with a device.
+// One fault of a device.
 struct AcceptFinding {
   std::string step{};
-  std::string case_id{};   // "": no case found it
-  std::string words{};     // one sentence, without a full stop
-  std::string code{};      // the vendor's, "xid:79" or "cudaErrorECCUncorrectable"; "": the report has none
-  std::string evidence{};  // a file of the run directory; "": the report itself
+  std::string case_id{};  // "" if the runner found it without a case
+  std::string words{};    // one sentence, without a full stop
+  std::string
+      code{};  // the error of the vendor, "xid:79" or "cudaErrorECCUncorrectable"; "" if the report has none
+  std::string evidence{};  // a file in the run directory; "" if the report itself is the evidence
   ActionRule rule{};
 };
 
@@ -89,59 +92,63 @@ enum class StepState { kProven, kFailed, kPartly, kNotTried };
 inline constexpr std::size_t kStepStates = static_cast<std::size_t>(StepState::kNotTried) + 1;
 std::string_view to_string(StepState state);  // "not tried"
 
+// The cases of a step on one device, and the state that follows.
 struct AcceptStepResult {
   std::string name{};
-  const AcceptStep* step = nullptr;  // null: the result was read from a file, which has name, state and gap
+  const AcceptStep* step =
+      nullptr;  // null if the result was read from a file, which has only name, state and gap
   StepState state = StepState::kNotTried;
-  std::string gap{};  // why it is partly proven, or not tried; "" none
+  std::string gap{};  // why the step is partly proven or was not tried; "" if it has no gap
   int passed = 0;
-  int failed = 0;     // the device is at fault
-  int undecided = 0;  // they failed, and another device may be at fault
+  int failed = 0;     // cases that failed because of this device
+  int undecided = 0;  // cases that failed and may have failed because of another device
   int skipped = 0;
   int not_run = 0;
   std::int64_t ms = 0;
-  std::map<std::string, int> why_skipped{};  // reason -> cases
+  std::map<std::string, int> why_skipped{};  // number of cases by reason
   std::map<std::string, int> why_not_run{};
-  std::optional<double> covered_percent{};  // the least share of the memory that a case covered, of each tile
+  std::optional<double> covered_percent{};  // the smallest share of the memory of a tile that a case covered
 
   bool any() const { return passed + failed + undecided + skipped + not_run > 0; }
 };
 
-// A speed and its bounds.
+// A measured speed with its limits.
 struct AcceptFigure {
   std::string name{};
   std::string unit{};
   double value = 0;
   std::int64_t n = 0;
   double spread = 0;
-  std::optional<double> floor{};  // of --expect
-  std::optional<double> best{};   // of the devices of the same model in this run, where it may be compared
-  bool low = false;               // below its floor, or more than 10 % below the best
+  std::optional<double> floor{};  // the limit from --expect
+  std::optional<double> best{};  // the best device of the same model in this run; only for comparable figures
+  bool low = false;              // below its floor, or more than 10 % below the best
 
   bool judged() const { return floor || best; }
 };
 
+// The acceptance of one device.
 struct AcceptedDevice {
   std::string id{};
   std::string model{};
   std::string uuid{};
   std::string pci{};
   RunVerdict verdict = RunVerdict::kIncomplete;
-  std::string action{};  // of a device that failed
-  std::string next{};    // what to do with a device that did not pass: a command, or a sentence
-  std::vector<AcceptFinding> findings{};  // the reason first
-  std::vector<std::string> gaps{};        // why it did not pass although nothing is wrong
+  std::string action{};  // only for a device that failed
+  std::string next{};    // the next step for a device that did not pass: a command or a sentence
+  std::vector<AcceptFinding> findings{};  // the first one is the reason
+  std::vector<std::string> gaps{};        // why a device without a fault did not pass
   std::vector<AcceptStepResult> steps{};
   std::vector<AcceptFigure> figures{};
-  CardFacts before{};  // the load
+  CardFacts before{};  // facts of the device before the load
   CardFacts after{};
 
   std::string reason() const;
 };
 
+// The content of accept.json.
 struct AcceptReport {
-  RunVerdict verdict = RunVerdict::kIncomplete;  // the greatest
-  int exit_code = 0;                             // 128 + signal of a run that a signal ended
+  RunVerdict verdict = RunVerdict::kIncomplete;  // the most severe verdict of its devices and of the machine
+  int exit_code = 0;                             // 128 + signal if a signal ended the run
   int level = 0;
   bool simulated = false;
   std::string run_id{};
@@ -150,28 +157,30 @@ struct AcceptReport {
   std::int64_t duration_ms = 0;
   std::string run_dir{};
   std::optional<std::string> expected{};  // the file of --expect
-  std::vector<std::string> gaps{};        // why the machine is not as expected, whatever its devices are
+  std::vector<std::string> gaps{};  // why the machine differs from --expect, independent of single devices
   std::vector<std::string> left_out{};    // names of steps
   std::vector<std::string> problems{};    // why facts are missing
   std::vector<std::string> not_tried{};   // "memory patterns (level 3)", "the fabric between machines"
-  std::vector<AcceptedDevice> devices{};  // those that are missing last
+  std::vector<AcceptedDevice> devices{};  // missing devices come last
 
   bool is_stopped() const { return exit_code > 128; }
 };
 
-// The text of accept.json (docs/how-to/accept.md).
+// Returns the text of accept.json (docs/how-to/accept.md).
 std::string accept_json(const AcceptReport& report);
 
-// Reads accept.json up to a limit: the file can come from another machine. Keys that are not known are ignored. The error
-// names what is missing, and completes "accept.json ...".
+// Reads accept.json with a size limit, because the file may come from another machine. Unknown keys are ignored. The
+// error names the missing member, and completes "accept.json ...".
 Result<AcceptReport> parse_accept_report(std::string_view text);
 
+// The acceptance in a run directory, or why its file is ignored.
 struct FoundAcceptReport {
-  std::optional<AcceptReport> report{};  // none: the run was not one of `proctor accept`
-  std::string warning{};                 // one sentence: the file exists, but reports ignore it
+  std::optional<AcceptReport> report{};  // nothing if the run was not one of `proctor accept`
+  std::string warning{};                 // one sentence, if the file exists but is ignored
 };
 
-// The accept.json in the directory of this run. A file that is broken, or that another run wrote, is ignored.
+// Reads the accept.json in the directory of this run. A file that is not valid, or that
+// belongs to another run, is ignored.
 FoundAcceptReport find_accept_report(const std::filesystem::path& run_dir, const ResolvedRun& run);
 
 }  // namespace proctor

@@ -19,12 +19,12 @@ namespace {
 using Cells = std::vector<std::string>;
 
 constexpr std::size_t kGap = 2;
-constexpr std::size_t kLeastModel = 8;  // a model that is cut further is not shown
+constexpr std::size_t kLeastModel = 8;  // a model that would be shorter is not shown
 constexpr std::size_t kMostModel = 28;
 constexpr std::size_t kShortBar = 4;
 constexpr std::size_t kLongBar = 10;
 constexpr std::size_t kPlainBytes = 400;
-constexpr std::size_t kMostGaps = 3;  // of a device; accept.json has all
+constexpr std::size_t kMostGaps = 3;  // for each device; accept.json has all
 constexpr int kEighths = 8;
 
 // ---- Text in columns ----
@@ -46,7 +46,7 @@ std::string without_end_blanks(std::string line) {
   return line + "\n";
 }
 
-// Breaks lines between words. The first line begins with `head`, the others with `indent` blanks.
+// Breaks lines between words. The first line begins with `head`, and the others with `indent` blanks.
 std::string wrapped(const std::string& head, const std::string& text, std::size_t indent,
                     std::size_t columns) {
   std::string all;
@@ -64,7 +64,7 @@ std::string wrapped(const std::string& head, const std::string& text, std::size_
   return all + without_end_blanks(line);
 }
 
-// Rows of one length, with the cells of each column below each other.
+// Pads the cells, so that the cells of each column are aligned.
 std::string aligned(const std::vector<Cells>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (const Cells& row : rows) {
@@ -87,14 +87,15 @@ std::size_t widest_line(const std::string& text) {
 
 // ---- Devices and steps ----
 
-// "a", "b", ..., "z", "27".
+// Returns "a", "b", ..., "z", "27".
 std::string letter_of(std::size_t step) {
   return step < 26 ? std::string(1, static_cast<char>('a' + step)) : std::to_string(step + 1);
 }
 
+// The columns of the steps in the console table.
 struct StepColumns {
   Cells names;
-  Cells headings;  // the names, or a letter each
+  Cells headings;  // the names, or one letter for each
   std::string between = std::string(kGap, ' ');
 
   bool are_letters() const { return between.size() < kGap; }
@@ -117,7 +118,7 @@ std::string signs_of(const AcceptedDevice& device, const StepColumns& columns) {
   return joined(signs, columns.between);
 }
 
-// A row for each device below the headings. `model_width` 0: without the models.
+// A row for each device below the headings. `model_width` 0 omits the models.
 std::string device_table(const AcceptReport& report, const StepColumns& steps, std::size_t model_width) {
   const ShortIds ids = short_ids(report);
   std::vector<Cells> rows = {{"DEVICE", "MODEL", steps.heading(), "VERDICT", "ACTION"}};
@@ -144,7 +145,7 @@ std::string legend_of(const StepColumns& steps, std::size_t columns) {
 
 // ---- Speeds ----
 
-// "█▌": a part of `columns`.
+// Returns a bar such as "█▌" with at most `columns` columns.
 std::string bar_of(double value, double most, std::size_t columns) {
   static constexpr std::array<std::string_view, kEighths> kParts = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const double share = most > 0 ? std::clamp(value / most, 0.0, 1.0) : 0;
@@ -158,14 +159,14 @@ std::string speed_text(const std::optional<double>& number) {
   return number ? fmt::format("{:.4g}", *number) : "-";
 }
 
-// "████▌ 7.15", and "✗" where it is too low.
+// Returns "████▌ 7.15", with "✗" if the speed is too low.
 std::string speed_cell(const AcceptFigure* figure, double most, std::size_t bar) {
   if (figure == nullptr) return "-";
   return fmt::format("{} {}{}", padded(bar_of(figure->value, most, bar), bar), speed_text(figure->value),
                      figure->low ? " ✗" : "");
 }
 
-// The devices from `first` on, at most `count`.
+// Returns a table of at most `count` devices, beginning with device `first`.
 std::string speed_block(const ModelFigures& model, const ShortIds& ids, std::size_t first, std::size_t count,
                         std::size_t bar) {
   Cells head = {plain_text(model.model)};
@@ -229,12 +230,12 @@ std::string explanation_of(const AcceptedDevice& device, std::size_t columns) {
     text += wrapped("  gap     ", plain_text(device.gaps[i]), kIndent, columns);
   if (device.gaps.size() > gaps) text += fmt::format("  gap     and {} more\n", device.gaps.size() - gaps);
   if (!device.action.empty()) text += fmt::format("  action  {}\n", plain_text(device.action));
-  // A command is not wrapped, so that it can be copied.
+  // A command is not wrapped, so that users can copy it.
   if (!device.next.empty()) text += fmt::format("  next    {}\n", plain_text(device.next));
   return text;
 }
 
-// Devices with one explanation share a paragraph. Each entry has the explanation and the identities.
+// Groups devices with one explanation into one paragraph. Each entry has the explanation and the identities.
 std::vector<std::pair<std::string, std::string>> paragraphs_of(const AcceptReport& report,
                                                                std::size_t columns) {
   std::vector<std::pair<std::string, std::string>> paragraphs;
@@ -257,7 +258,7 @@ std::string accept_meta_line(const AcceptReport& report) {
                      describe(report.verdict));
 }
 
-// Steps get letters before the models become narrower than kMostModel.
+// Letters replace the names of steps before the models become narrower than kMostModel.
 std::string accept_step_table(const AcceptReport& report, std::size_t columns) {
   if (report.devices.empty()) return "";
   const Cells names = step_names(report);
@@ -297,10 +298,10 @@ std::string accept_reasons(const AcceptReport& report, std::size_t columns) {
 
 namespace {
 
-// These bound each list; accept.json is complete.
+// These constants limit each list; accept.json is complete.
 constexpr std::size_t kMostTableRows = 256;
 constexpr std::size_t kMostSummaryLines = 20;
-constexpr std::size_t kMostOpenPoints = 20;  // of each label
+constexpr std::size_t kMostOpenPoints = 20;  // for each label
 
 std::string cell_text(const std::string& text) { return text.empty() ? "-" : markdown_prose(text); }
 
@@ -380,7 +381,7 @@ std::string accept_summary(const AcceptReport& report) {
   }
   if (reasons > kMostSummaryLines)
     out += fmt::format("And {} more devices, see `accept.json`.\n\n", reasons - kMostSummaryLines);
-  std::map<std::string_view, std::size_t> shown;  // of each label
+  std::map<std::string_view, std::size_t> shown;  // by label
   for (const auto& [label, text] : open_points(report)) {
     if (++shown[label] <= kMostOpenPoints) out += fmt::format("- {}: {}\n", label, markdown_prose(text));
   }

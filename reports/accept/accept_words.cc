@@ -17,9 +17,9 @@
 namespace proctor {
 namespace {
 
-constexpr std::size_t kMostInHeadline = 4;  // devices of the headline
+constexpr std::size_t kMostInHeadline = 4;  // devices in the headline
 
-// "cuda-sim:1, cuda-sim:3 and 2 more".
+// Returns "cuda-sim:1, cuda-sim:3 and 2 more".
 std::string names_text(const std::vector<std::string>& names) { return some_of(names, kMostInHeadline); }
 
 std::vector<std::string> names_with(const AcceptReport& report, RunVerdict verdict) {
@@ -30,7 +30,7 @@ std::vector<std::string> names_with(const AcceptReport& report, RunVerdict verdi
   return names;
 }
 
-// Texts with the names that share each, in the order in which they came.
+// Texts with the names that share each, in the order of insertion.
 using NamesByText = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
 void add_name(NamesByText& texts, const std::string& text, const std::string& name) {
@@ -39,7 +39,7 @@ void add_name(NamesByText& texts, const std::string& text, const std::string& na
   same->second.push_back(name);
 }
 
-// "replace cuda-sim:2; reset cuda-sim:0, cuda-sim:1": the action of most effort first.
+// Returns "replace cuda-sim:2; reset cuda-sim:0, cuda-sim:1", with the action of most effort first.
 std::string actions_text(const AcceptReport& report) {
   NamesByText actions;
   for (std::size_t i = kAcceptActions; i-- > 0;)
@@ -79,7 +79,8 @@ FigureRow figure_row(const std::string& name, const std::vector<const AcceptedDe
   return row;
 }
 
-// Steps of devices that passed and are partly proven or not tried: "links: 1 case: needs:devices>=2 (cuda-sim:0)".
+// Adds the steps of passed devices that are partly proven or were not tried: "links: 1 case:
+// needs:devices>=2 (cuda-sim:0)".
 void add_open_steps(const AcceptReport& report, OpenPoints& points) {
   NamesByText open;
   for (const AcceptedDevice& device : report.devices) {
@@ -94,7 +95,8 @@ void add_open_steps(const AcceptReport& report, OpenPoints& points) {
     points.emplace_back("Not proven", fmt::format("{} ({})", text, names_text(names)));
 }
 
-// By the reason: "not compared, because simulated speeds are those of the host: memory.ceiling".
+// Adds the speeds without a limit by reason: "not compared, because simulated speeds are those of the host:
+// memory.ceiling".
 void add_speeds_without_bound(const AcceptReport& report, OpenPoints& points) {
   std::map<std::string, std::set<std::string>> reasons;
   for (const ModelFigures& model : figures_by_model(report)) {

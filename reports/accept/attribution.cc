@@ -7,7 +7,7 @@
 namespace proctor {
 namespace {
 
-// The trials of one case, and what they show of each part.
+// The trials of one case, and the parts that they clear.
 class Trials {
  public:
   explicit Trials(const std::vector<TrialResult>& trials) {
@@ -29,7 +29,7 @@ class Trials {
     return {devices.begin(), devices.end()};
   }
 
-  // Returns the guilty device of a failed trial; "" if there is none.
+  // Returns the guilty device of a failed trial; "" if no device is proven guilty.
   std::string guilty_of(const TrialResult& trial) const {
     if (devices_of(trial).size() == 1) return trial.parts.front().device;
     const auto suspects = suspects_of(trial);
@@ -38,7 +38,7 @@ class Trials {
     return partners != failed_with_.end() && partners->second.size() > 1 ? suspects.front().device : "";
   }
 
-  // The parts that no trial clears.
+  // Returns the parts that no trial clears.
   std::vector<TrialPart> suspects_of(const TrialResult& trial) const {
     std::vector<TrialPart> suspects;
     for (const TrialPart& part : trial.parts) {

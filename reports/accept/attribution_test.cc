@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 
 using Way = std::pair<int, int>;  // source, target
 
-// Copies between each two of so many devices, of which `wrong` went wrong.
+// Returns the trials of copies between every two of `devices` devices. The copies in `wrong` failed.
 std::vector<TrialResult> copies(int devices, const std::set<Way>& wrong) {
   std::vector<TrialResult> trials;
   for (int source = 0; source < devices; ++source) {
@@ -35,7 +35,7 @@ std::string text(const Attribution& attribution) {
                      fmt::join(attribution.devices, "+"));
 }
 
-// Each once, in order.
+// Returns each distinct attribution once, in order.
 std::vector<std::string> attributed(const std::vector<TrialResult>& trials,
                                     const std::set<std::string>& guilty = {}) {
   std::set<std::string> texts;
@@ -65,7 +65,7 @@ TEST(Attribution, SingleWrongPairIsConnection) {
   EXPECT_THAT(attributed(copies(4, {{2, 3}, {3, 2}})), ElementsAre("connection 2+3"));
 }
 
-// A ring of copies in which each device is a source once: the only failure may be that of the connection.
+// In a ring of copies each device is a source once, so the only failure may be that of the connection.
 TEST(Attribution, FailureWithOnePartnerIsUndecided) {
   std::vector<TrialResult> ring;
   for (const auto& [source, target] : std::vector<Way>{{0, 1}, {1, 2}, {2, 3}, {0, 3}}) {
@@ -117,7 +117,7 @@ TEST(Attribution, KnownFaultyDeviceExplainsPairs) {
   EXPECT_THAT(attributed(copies(4, {{2, 3}}), {"0"}), ElementsAre("connection 2+3"));
 }
 
-// Each two neighbours of a ring.
+// Trials of every two adjacent devices in a ring.
 TEST(Attribution, WrongRingPairsGiveCommonDevice) {
   std::vector<TrialResult> ring;
   for (int first = 0; first < 4; ++first) {

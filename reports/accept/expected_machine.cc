@@ -12,6 +12,7 @@ namespace proctor {
 namespace {
 
 enum class Form { kNumber, kFlag, kText };
+// A key of the file, and the form of its value.
 struct FactKey {
   const char* key;
   Form form;
@@ -28,7 +29,7 @@ std::vector<std::string> keys_of_model() {
   return keys;
 }
 
-// A number, true or false, or a text, as the fact needs it.
+// Reads a number, a boolean or a text, depending on the form of the fact.
 void read_fact(TableReader& reader, const FactKey& fact, ExpectedModel& model) {
   const toml::node* node = reader.wanted(fact.key);
   if (node == nullptr) return;
@@ -83,7 +84,7 @@ Result<ExpectedModel> read_model(const toml::table& table, const std::string& fi
   return model;
 }
 
-// A fact that all devices of the model tell alike; null where they differ or do not tell.
+// Returns the value of a fact if all devices of the model report the same value; otherwise null.
 const nlohmann::json* common_fact(const std::vector<const PlannedDevice*>& devices, const FactsOfCards& facts,
                                   const std::string& key) {
   const nlohmann::json* common = nullptr;
@@ -141,7 +142,7 @@ std::string write_expected(const std::vector<PlannedDevice>& devices, const Fact
     }
     if (!uuids.empty()) text += "uuids = [\n" + uuids + "]\n";
     for (const FactKey& fact : kFactKeys) {
-      // Of the links, those that work: a board may have more than its machine uses.
+      // For links it writes the number of active links, because a board may have more links than its machine uses.
       const std::string reported = std::string_view(fact.key) == "links" ? "links_up" : fact.key;
       if (const auto* value = common_fact(same, facts, reported))
         text += fmt::format("{} = {}\n", fact.key, toml_value(*value));

@@ -1,5 +1,5 @@
-// What a machine should have: `proctor devices --expect-file` writes it, people edit it, `proctor accept --expect` compares
-// (docs/how-to/accept.md). A file of one model:
+// The expected devices of a machine. `proctor devices --expect-file` writes this file, users edit it, and `proctor
+// accept --expect` compares a machine with it (docs/how-to/accept.md). A file with one model:
 //
 //   [[model]]
 //   name = "NVIDIA H100 80GB HBM3"
@@ -22,26 +22,28 @@
 
 namespace proctor {
 
+// The expected devices of one model.
 struct ExpectedModel {
   std::string name;
   int count = 0;
-  std::vector<std::string> uuids{};               // of those that must be here; may be fewer than `count`
+  std::vector<std::string> uuids{};  // devices that must be present; the list may be shorter than `count`
   std::map<std::string, nlohmann::json> facts{};  // by their keys
-  std::map<std::string, double> floors{};         // by the name of a measure: less than this is red
+  std::map<std::string, double> floors{};         // by the name of a measure: a device below this value fails
 };
 
+// The content of the file of --expect.
 struct ExpectedMachine {
   std::string file;
   std::vector<ExpectedModel> models;
 
-  // Null: no table has that name.
+  // Returns null if no table has this name.
   const ExpectedModel* find(std::string_view name) const;
 };
 
-// An error names the file, the line and the value. Tables that contradict each other are refused.
+// Parses the file. An error names the file, the line and the value. Contradicting tables are refused.
 Result<ExpectedMachine> parse_expected(std::string_view text, const std::string& file);
 
-// A file that expects what is here.
+// Returns a file that expects exactly the present machine.
 std::string write_expected(const std::vector<PlannedDevice>& devices, const FactsOfCards& facts);
 
 }  // namespace proctor

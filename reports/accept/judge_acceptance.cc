@@ -11,7 +11,7 @@
 namespace proctor {
 namespace {
 
-// "12 cases: needs:devices>=2".
+// Returns "12 cases: needs:devices>=2".
 std::string reasons_text(const std::map<std::string, int>& reasons) {
   std::string why;
   for (const auto& [reason, cases] : reasons)
@@ -20,7 +20,7 @@ std::string reasons_text(const std::map<std::string, int>& reasons) {
   return why.empty() ? "no case of it ran" : why;
 }
 
-// Returns why the step does not prove its claim; "" it does.
+// Returns why the step does not prove its property; "" if it does.
 std::string gap_of(const AcceptStepResult& result) {
   const AcceptStep& step = *result.step;
   if (result.undecided > 0) return "a failure that counts against no single device";
@@ -47,7 +47,7 @@ StepState state_of(const AcceptStepResult& result) {
   return result.passed > 0 || result.undecided > 0 ? StepState::kPartly : StepState::kNotTried;
 }
 
-// A step without a case of this backend is left out, unless it is required.
+// Removes optional steps that have no case of this backend, and computes the state and gap of the others.
 void find_gaps(AcceptedDevice& device) {
   std::erase_if(device.steps,
                 [](const AcceptStepResult& result) { return !result.step->required && !result.any(); });
@@ -107,7 +107,7 @@ JudgedDevices devices_of(const ResolvedRun& run, const AcceptQuestion& question)
   return devices;
 }
 
-// As the plan has them; those that are missing come last.
+// Returns the ids of the devices in the order of the plan. Missing devices come last.
 std::vector<std::string> in_order(const ResolvedRun& run, const JudgedDevices& devices) {
   std::vector<std::string> ids;
   for (const PlannedDevice& device : run.plan.devices) ids.push_back(device.id);
@@ -119,15 +119,16 @@ std::vector<std::string> in_order(const ResolvedRun& run, const JudgedDevices& d
 
 // ---- The action ----
 
+// The action for failures of the cases that match the glob.
 struct Rule {
   std::string_view glob;
-  std::optional<Outcome> outcome;  // none: any
+  std::optional<Outcome> outcome;  // nothing: any outcome
   AcceptAction action;
 };
 
-// What says the most about the device comes first: an error that a management library counted explains the wrong bytes of a
-// copy, and a link that is down the pairs that are slow. Sources of the actions: NVIDIA GPU Memory Error Management (a
-// pending remap needs a reset, a failed one a replacement); Level Zero specification, zes_mem_health_t.
+// The most specific rules come first. An error that the management library counted explains the wrong bytes of a copy,
+// and a link that is down explains slow pairs. Sources of the actions: NVIDIA GPU Memory Error Management (a pending
+// remap needs a reset, a failed one a replacement); Level Zero specification, zes_mem_health_t.
 constexpr auto kRules = std::to_array<Rule>({
     {"*", Outcome::kDeviceLost, AcceptAction::kReset},
     {"management/RowRemap.NoRemapHasFailed", {}, AcceptAction::kReplace},

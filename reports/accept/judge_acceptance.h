@@ -1,8 +1,8 @@
-// The judgement of a run of `proctor accept`.
+// Judges a run of `proctor accept`. The result is an AcceptReport; nothing is written.
 //
-// A case that fails on one device counts against that device. A case of several devices counts against the only one that
-// its other runs do not clear (attribution.h). If no run clears one of them, all of them are incomplete. A case that fails
-// on all devices counts against the software. No failure is dropped.
+// A case that fails on one device counts against that device. A case with several devices counts against the only
+// device that its other trials do not clear (attribution.h). If no trial clears any of them, all of them are
+// incomplete. A case that fails on all devices counts against the software. No failure is dropped.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace proctor {
 
-// The input of the judgement besides the run.
+// The input of the judgement in addition to the run.
 struct AcceptQuestion {
   int level = 2;
   ChosenSteps steps;
@@ -24,34 +24,35 @@ struct AcceptQuestion {
   FactsOfCards before{};
   FactsOfCards after{};
   std::vector<std::string> problems{};  // why facts are missing
-  std::string again{};                  // the command of the next acceptance; --devices may follow
+  std::string again{};  // the command of the next acceptance, to which --devices may be appended
   std::string command_line{};
   std::string run_dir{};
 };
 
 AcceptReport judge_acceptance(const ResolvedRun& run, const AcceptQuestion& question);
 
-// ---- The parts of the judgement: each adds what it finds to the devices ----
+// ---- The parts of the judgement: each adds its findings to the devices ----
 
 using JudgedDevices = std::map<std::string, AcceptedDevice>;  // by id
 
 // Adds the findings of the runner: lost devices, failed health probes, errors in the kernel log.
 void judge_health(const ResolvedRun& run, JudgedDevices& devices);
-// Counts the cases of each device and attributes their failures. It runs after judge_health().
+// Counts the cases of each device and attributes their failures. It must run after judge_health().
 void judge_cases(const ResolvedRun& run, const AcceptQuestion& question, JudgedDevices& devices);
-// Speeds, against floors and siblings, and results that devices of one model must have in common. It runs after judge_cases().
+// Compares speeds with floors and with devices of the same model, and compares results that devices of one model must
+// share. It must run after judge_cases().
 void judge_figures(const ResolvedRun& run, const AcceptQuestion& question, JudgedDevices& devices);
-// Compares the facts of the management library before and after the run, and with --expect. It adds devices that are missing.
-// Returns the differences that no single device has.
+// Compares the facts of the management library before and after the run, and with --expect. It adds missing devices.
+// Returns the differences that concern no single device.
 std::vector<std::string> judge_facts(const AcceptQuestion& question, JudgedDevices& devices);
 
-// What a failure means for the device. `name`: SUITE/GROUP.NAME without the backend, or a name of the same form.
+// Returns the action for a failure. `name` is SUITE/GROUP.NAME without the backend, or a name of the same form.
 ActionRule action_for(std::string_view name, Outcome outcome = Outcome::kFail);
 
-// Whether devices of one model may be compared by this figure. Devices that work at the same time share the links to the host,
-// so that one of them is slower for the others.
+// Returns whether devices of one model may be compared by this figure. Devices that work at the same time share the
+// links to the host, so figures of these links are not comparable.
 bool is_of_device_alone(const std::string& figure);
-// Whether the figure is more than 10 % below the best, beyond its own spread.
+// Returns whether the figure is more than 10 % below the best, beyond its own spread.
 bool is_far_below(const AcceptFigure& figure, double best);
 
 }  // namespace proctor

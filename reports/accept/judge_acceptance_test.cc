@@ -14,11 +14,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// One of each required step of level 2.
+// One case of each required step of level 2.
 const std::vector<std::string> kGoodCases = {
     "visibility.cuda/Enumeration.LeasedDevicesAreVisible", "memory.cuda/Copy.UnalignedCopyIsByteExact",
     "kernels.cuda/Launch.EveryGroupRunsOnce", "memory.cuda/Fill.Is", "kernels.cuda/Matmul.Is"};
 
+// One attempt of a case on these devices.
 struct Ran {
   std::string case_id;
   std::vector<std::string> devices;
@@ -29,7 +30,7 @@ struct Ran {
   std::vector<Trial> trials{};
 };
 
-// A machine with these devices of one model, on each of which all good cases passed, and what else ran there.
+// A machine with the given devices, all of one model. All good cases passed on each of them. add() adds more attempts.
 class Machine {
  public:
   explicit Machine(std::vector<std::string> devices, bool simulated = true)
@@ -96,7 +97,7 @@ class Machine {
 
 AcceptQuestion at_level(int level) { return {.level = level, .steps = choose_steps(level)}; }
 
-// "a passed", "b failed replace".
+// Returns "a passed", "b failed replace".
 std::vector<std::string> verdicts(const AcceptReport& acceptance) {
   std::vector<std::string> texts;
   for (const AcceptedDevice& device : acceptance.devices) {
@@ -184,7 +185,8 @@ TEST(Acceptance, SingleDeviceFailureExplainsMultiDeviceFailure) {
   EXPECT_THAT(verdicts(machine), ElementsAre("a passed", "b passed", "c failed replace"));
 }
 
-// One attempt that copied between each two devices; `is_wrong`: of a source and a target.
+// Returns one attempt that copied between every two devices. `is_wrong` returns whether the copy
+// between a source and a target failed.
 Ran copies_between(const std::vector<std::string>& devices,
                    const std::function<bool(const std::string&, const std::string&)>& is_wrong) {
   Ran ran{"memory.cuda/PeerCopy.TwoDevicesExchangeExactBytes", devices};

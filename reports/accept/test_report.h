@@ -1,4 +1,4 @@
-// Documents as accept.json has them, for tests.
+// Builds accept.json documents for tests.
 #pragma once
 
 #include <fmt/format.h>

@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, kAllChanges.size()> kNames = {
 constexpr double kStandardErrors = 3;
 constexpr double kLeastShare = 0.05;
 
-// Standings in their order, and after them: not there.
+// The number of result classes plus one for a missing case, and the index of a missing case.
 constexpr std::size_t kStates = 5;
 constexpr std::size_t kAway = 4;
 
@@ -47,6 +47,7 @@ std::optional<Change> change_of(const CaseResult& old, const CaseResult& now) {
 
 bool ran(const CaseResult& result) { return result.result_class != ResultClass::kNotrun; }
 
+// The direction in which values of a unit improve.
 enum class Better { kUnknown, kLess, kMore };
 
 Better better_of(std::string_view unit) {
@@ -63,6 +64,7 @@ bool is_beyond_noise(const Measure& before, const Measure& after) {
          difference > kLeastShare * std::abs(before.value);
 }
 
+// Compares two runs case by case. compare() uses it once.
 class Comparer {
  public:
   Comparer(const RunResults& before, const RunResults& after) : before_(before), after_(after) {}
@@ -98,10 +100,10 @@ class Comparer {
     return is_unknown(one) || is_unknown(other) || one == other;
   }
 
-  // What is known of each variant of a run.
+  // The variants of one run, compared with those of the other run.
   struct Side {
     std::vector<bool> is_alone;      // the other run has no such variant
-    std::vector<bool> is_elsewhere;  // of these: the other run has its suite, but not so
+    std::vector<bool> is_elsewhere;  // also, the other run has its suite in another variant
   };
 
   static Side side_of(const std::vector<Variant>& here, const std::vector<Variant>& there) {

@@ -48,7 +48,7 @@ std::vector<Change> changes_between(const CaseResult& before, const CaseResult& 
   return changes_between(run_of({before}), run_of({after}));
 }
 
-// One letter a state: Passing, Failing, eXpected, Unrun, - not there.
+// Each state has one letter: Passing, Failing, eXpected, Unrun, and - for a missing case.
 std::string change_of(char before, char after) {
   const std::map<char, ResultClass> standings = {{'P', ResultClass::kPassing},
                                                  {'F', ResultClass::kFailing},
@@ -165,11 +165,12 @@ TEST(ComparisonTest, UnitDeterminesSlowerOrFaster) {
 }
 
 TEST(ComparisonTest, MeasureWithinNoiseIsUnchanged) {
-  // Together the standard error of 30 / sqrt(9) each is 14.1, three times of which is more than 40.
+  // The combined standard error of twice 30 / sqrt(9) is 14.1. Three times 14.1 is more than 40.
   EXPECT_THAT(changes_between(measured(100, 30, "ms"), measured(140, 30, "ms")), IsEmpty());
   EXPECT_THAT(changes_between(measured(100, 30, "ms"), measured(150, 30, "ms")),
               ElementsAre(Change::kSlower));
-  EXPECT_THAT(changes_between(measured(100, 0, "ms"), measured(104, 0, "ms")), IsEmpty());  // not over 5 %
+  EXPECT_THAT(changes_between(measured(100, 0, "ms"), measured(104, 0, "ms")),
+              IsEmpty());  // not more than 5 %
   EXPECT_THAT(changes_between(measured(100, 0, "ms", 1), measured(200, 0, "ms", 1)), IsEmpty());
   EXPECT_THAT(changes_between(measured(100, 0, "ulp"), measured(200, 0, "ulp")), IsEmpty());
   EXPECT_THAT(changes_between(measured(100, 0, "ms"), measured(200, 0, "ns")), IsEmpty());

@@ -21,7 +21,7 @@ std::string line_of(std::string_view text) { return one_line(clean_text(text), k
 
 std::string value_of(const std::optional<std::string>& value) { return value ? line_of(*value) : "none"; }
 
-// ---- what differs of the runs ----
+// ---- Differences of the runs ----
 
 std::string fact_text(const FactChange& fact) {
   return fmt::format("{} {}, then {}", line_of(fact.name), value_of(fact.before), value_of(fact.after));
@@ -59,13 +59,13 @@ std::string commit_of(const RunResults& run) {
   return line_of(*run.subject.commit.value) + (run.subject.dirty.value == "true" ? " with changes" : "");
 }
 
-// "" where nobody knows.
+// Returns "" if both commits are unknown.
 std::string commits_text(const Diff& diff) {
   const std::string before = commit_of(diff.before), after = commit_of(diff.after);
   return before == after ? (before == "unknown" ? "" : before) : before + ", then " + after;
 }
 
-// "" of a run that came to its end.
+// Returns "" for a complete run.
 std::string why_incomplete(const RunResults& run) {
   if (!run.complete) return "its runner was killed, or still runs";
   return run.verdict == RunVerdict::kInterrupted ? "it was stopped before its end" : "";
@@ -123,7 +123,7 @@ const std::string& id_of(const Diff& diff, const CaseChange& change) {
   return change.after != kNotThere ? diff.after.cases[change.after].id : diff.before.cases[change.before].id;
 }
 
-// Of one class each, none of them empty.
+// Splits the changes by class. No span is empty.
 std::vector<std::span<const CaseChange>> classes_of(const Comparison& comparison) {
   std::vector<std::span<const CaseChange>> classes;
   const std::span<const CaseChange> all(comparison.changes);
@@ -134,8 +134,9 @@ std::vector<std::span<const CaseChange>> classes_of(const Comparison& comparison
   return classes;
 }
 
-// ---- variants that only one of them has ----
+// ---- Variants that only one run has ----
 
+// Variants that only one run has.
 struct OneSided {
   std::string where;
   std::vector<std::string> variants;
@@ -162,7 +163,7 @@ std::vector<OneSided> one_sided(const Diff& diff) {
   return sides;
 }
 
-// Two runs without a case that could be compared are most often not those that were meant.
+// If no case of two runs can be compared, they are usually the wrong runs.
 bool is_nothing_compared(const Diff& diff) {
   return diff.comparison.compared == 0 && !diff.before.cases.empty() && !diff.after.cases.empty();
 }

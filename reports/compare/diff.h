@@ -1,5 +1,6 @@
-// A comparison as people and programs read it. No text of a test is markup, and the same runs give the same bytes. Text
-// for a terminal or a CI's log has to be made harmless by who prints it (shown()): each entry is one line.
+// Writes a comparison as text, Markdown and JSON. Text of tests is never markup, and the same runs give the same bytes.
+// Each entry is one line. The caller must remove control characters (shown()) before it prints
+// text to a terminal or a CI log.
 #pragma once
 
 #include <cstddef>
@@ -13,27 +14,28 @@ namespace proctor {
 
 inline constexpr int kDiffSchemaVersion = 1;
 
-// What was compared, which outlives this.
+// The comparison and its two runs, which must outlive this object.
 struct Diff {
   const RunResults& before;
   const RunResults& after;
   const Comparison& comparison;
 };
 
-// First which facts of the stack and which programs differ, whether a run has an end, then counts by class, then the cases of each class, of which
-// `most` are shown.
+// Returns the facts of the stack and the programs that differ, then whether a run is incomplete, then counts by class,
+// then at most `most` cases of each class.
 std::string diff_text(const Diff& diff, std::size_t most);
 
-// At most `limit` bytes; it says what it leaves out.
+// Returns at most `limit` bytes, and states the number of omitted entries.
 std::string diff_markdown(const Diff& diff, std::size_t limit = kJobSummaryBytes);
 
-// reports/schema/diff.schema.json
+// Its schema is reports/schema/diff.schema.json.
 void write_diff_json(const Diff& diff, TextOutput& output);
 
-// Why it says nothing that a class has no case: "B is incomplete: its runner was killed, or still runs"; "" it does.
+// Returns why a class without cases is not conclusive: "B is incomplete: its runner was killed, or still runs"; "" if
+// it is conclusive.
 std::string why_unjudged(const Diff& diff);
 
-// "3 regression, 1 fixed", or "nothing changed".
+// Returns "3 regression, 1 fixed", or "nothing changed".
 std::string counts_text(const Comparison& comparison);
 
 }  // namespace proctor

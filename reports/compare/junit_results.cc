@@ -24,10 +24,10 @@
 namespace proctor {
 namespace {
 
-// Converts single-byte encodings of XML files to UTF-8: ISO-8859-1, ISO-8859-15 and windows-1252. An XML parser must support
-// UTF-8 and UTF-16 only.
+// Converts single-byte encodings of XML files to UTF-8: ISO-8859-1, ISO-8859-15 and windows-1252. XML requires parsers
+// to support only UTF-8 and UTF-16.
 
-// A byte whose character differs from ISO-8859-1, where both have the same number.
+// A byte whose character differs from ISO-8859-1, where byte and character have the same number.
 struct Difference {
   unsigned char byte;
   char16_t character;
@@ -82,7 +82,7 @@ void append(char16_t character, std::string& text) {
   add(0x80U | (character & 0x3F));
 }
 
-// Also true for ASCII and for UTF-16: if the declaration is readable as bytes, the file is not UTF-16 but UTF-8.
+// Returns true also for ASCII and UTF-16. If the declaration can be read as bytes, the file is not UTF-16 but UTF-8.
 bool is_utf8(std::string_view encoding) {
   const std::string name = lower_case(encoding);
   return name.starts_with("utf") || name == "us-ascii" || name == "ascii";
@@ -100,7 +100,7 @@ std::optional<std::string> utf8_of(std::string_view text, std::string_view encod
 
 constexpr std::string_view kOurs = "proctor.";
 constexpr std::size_t kTextBytes = 200;
-constexpr std::size_t kReadOfText = 4096;  // more of a text is not looked at
+constexpr std::size_t kReadOfText = 4096;  // longer texts are cut before cleaning
 constexpr std::size_t kIdBytes = 4096;
 
 Error bad_file(const std::string& name, const std::string& why, const std::string& hint = {}) {
@@ -111,7 +111,8 @@ std::string cleaned(std::string_view text, std::size_t limit) {
   return one_line(clean_text(text.substr(0, kReadOfText)), limit);
 }
 
-// As the parser counts them at most: what it builds of a file is many times as large as its shortest spelling.
+// Counts elements and attributes at least as high as the parser. The tree of a file is many times larger than the
+// shortest text that produces it.
 std::optional<std::string> too_much(std::string_view text) {
   std::size_t elements = 0, attributes = 0;
   char last = ' ';
@@ -125,13 +126,13 @@ std::optional<std::string> too_much(std::string_view text) {
   return std::nullopt;
 }
 
-// Parses "1,234.567" seconds, or "0,012" of a program in another locale. Other text is 0.
+// Parses "1,234.567" seconds, or "0,012" from a program in another locale. Other text gives 0.
 std::int64_t milliseconds_of(std::string_view text, const NumberForm& form) {
   const auto seconds = form.figure(text);
   return seconds && *seconds >= 0 && *seconds < 1e9 ? std::llround(*seconds * 1000) : 0;
 }
 
-// The outcome in "proctor.crash", "proctor.xfail: reason".
+// Returns the outcome in "proctor.crash" or "proctor.xfail: reason".
 std::optional<Outcome> our_outcome(std::string_view text) {
   if (!text.starts_with(kOurs)) return std::nullopt;
   text.remove_prefix(kOurs.size());
@@ -147,7 +148,7 @@ bool says_not_run(const pugi::xml_node& test) {
   return says("status") || says("result");
 }
 
-// What one testcase says.
+// The result of one testcase.
 struct Read {
   Verdict verdict{Outcome::kPass, ""};
   std::string text{};
@@ -178,7 +179,7 @@ void read_skipped(const pugi::xml_node& element, Read& read) {
   read.verdict = {outcome, reason_in_words(read.text)};
 }
 
-// The worst that it says counts, wherever it stands.
+// The worst result in the testcase counts, in any order of its elements.
 Read read_test(const pugi::xml_node& test) {
   Read read;
   const pugi::xml_node error = test.child("error"), failure = test.child("failure");
@@ -215,6 +216,7 @@ class TimesSeen final : public pugi::xml_tree_walker {
   NumberForm& form_;
 };
 
+// Converts a parsed JUnit file into RunResults.
 class Reader {
  public:
   explicit Reader(const std::string& name) : name_(name) {
@@ -235,7 +237,7 @@ class Reader {
         return bad_file(name_, "it has a second element at its top, as two files in one have",
                         "Give one file; reports of parts of a run can be merged by their runner.");
       }
-      // An external one is never fetched, and what it may declare is not known.
+      // An external DTD is never fetched, and its declarations are unknown.
       if (node.type() == pugi::node_doctype &&
           std::string_view(node.value()).find('[') != std::string_view::npos)
         return bad_file(name_, "its DOCTYPE declares entities or other content, which is not expanded");
@@ -297,7 +299,7 @@ class Reader {
   std::map<std::string, std::uint32_t> causes_;
 };
 
-// Returns the encoding of the XML declaration, or "". UTF-16 and UTF-32 are not searched.
+// Returns the encoding of the XML declaration, or "". It does not search UTF-16 and UTF-32.
 std::string declared_encoding(std::string_view text) {
   if (!text.starts_with("<?xml")) return "";
   const std::string_view declaration = text.substr(0, text.find("?>"));

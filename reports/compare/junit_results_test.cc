@@ -19,7 +19,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// As each of these runners writes it.
+// The output of each of these runners.
 constexpr std::string_view kGoogleTest = R"(<?xml version="1.0" encoding="UTF-8"?>
 <testsuites tests="4" failures="1" disabled="1" errors="0" time="0.001" timestamp="2026-02-24T10:00:00.123" name="AllTests">
   <testsuite name="Copy" tests="4" failures="1" disabled="1" skipped="1" errors="0" time="0.001">
@@ -176,7 +176,7 @@ TEST(JunitResultsTest, OwnReportMatchesJournal) {
   const ResolvedRun run = resolved_of(rich_journal());
   const RunResults expected = results_of(run);
   const RunResults results = read(junit_run(run));
-  ASSERT_GE(results.cases.size(), expected.cases.size());  // the suite proctor.run stands behind them
+  ASSERT_GE(results.cases.size(), expected.cases.size());  // the suite proctor.run follows them
   for (std::size_t i = 0; i < expected.cases.size(); ++i) {
     EXPECT_EQ(results.cases[i].verdict.outcome, expected.cases[i].verdict.outcome) << results.cases[i].id;
     EXPECT_EQ(results.cases[i].result_class, expected.cases[i].result_class) << results.cases[i].id;
@@ -274,7 +274,7 @@ TEST(JunitResultsTest, MutatedFilesGiveCleanIds) {
     ++read_whole;
     for (const CaseResult& result : results->cases) EXPECT_EQ(clean_text(result.id), result.id);
   }
-  EXPECT_GT(read_whole, 100);  // some survive, and what they say is read
+  EXPECT_GT(read_whole, 100);  // some changed files are still valid, and are read
 }
 
 }  // namespace

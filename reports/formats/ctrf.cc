@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kSpecVersion = "1.0.0";
 
-// The same for the same run: RFC 9562, version 8.
+// Returns a UUID that is the same for the same name: RFC 9562, version 8.
 std::string uuid_of(const std::string& name) {
   std::string hex = sha256_hex(name).substr(0, 32);
   hex[12] = '8';
@@ -29,7 +29,7 @@ std::string uuid_of(const std::string& name) {
                      hex.substr(16, 4), hex.substr(20));
 }
 
-// What has no character that can be shown is nothing, and CTRF wants names.
+// CTRF requires names, and a name without visible characters would be empty.
 std::string name_or_mark(const std::string& text) {
   const std::string clean = clean_text(text);
   return clean.empty() ? "?" : clean;
@@ -94,8 +94,8 @@ void write_attachments(JsonWriter& json, const Attempt& attempt) {
   });
 }
 
-// Those before the last, each with what it was. What was repeated because somebody asked for it is no retry, but stands
-// among them: the format has no other place.
+// Writes the attempts before the last, each with its outcome. Requested repeats are not retries, but CTRF has no other
+// place for them.
 void write_retries(JsonWriter& json, const ResolvedCase& test) {
   if (test.attempts.size() < 2) return;
   const auto retries =
@@ -138,7 +138,7 @@ void write_extra(JsonWriter& json, const ResolvedCase& test, const Attempt* last
   json.close().close();
 }
 
-// Writes the cases of a run. It needs the start of the run for times and its checkout for places.
+// Writes the cases of a run. It needs the start of the run for times, and its checkout for source locations.
 class TestWriter {
  public:
   TestWriter(JsonWriter& json, const RunPlanned& plan)
@@ -187,7 +187,7 @@ class TestWriter {
   std::int64_t start_ms_;
 };
 
-// Problems that make the run fail beside its cases.
+// Writes a problem that fails the run and is not a case.
 void write_problem(JsonWriter& json, const RunProblem& problem) {
   json.open_object().member("testId", fmt::format("{}/{}", kRunSuite, problem.name));
   json.member("name", problem.name);

@@ -1,5 +1,5 @@
-// The report formats: what writes a ResolvedRun in each of them, the members that several JSON formats share, and what an
-// outcome is in each. JUnit and the annotations of GitHub have headers of their own (junit.h, github.h).
+// The report formats: their writers, the members that several JSON formats share, and the representation of each
+// outcome in each format. JUnit and the annotations of GitHub have their own headers (junit.h, github.h).
 #pragma once
 
 #include <cstddef>
@@ -16,55 +16,57 @@
 
 namespace proctor {
 
-// ctrf.json: the Common Test Report Format (ctrf.io), valid under its published schema, and written case by case. Its
-// statuses are five; our outcome stands in `rawStatus`, and what CTRF has no word for in `extra.proctor`: reason, whose
-// problem, marks, measures, rule, simulated, and the stack of the run.
+// Writes ctrf.json in the Common Test Report Format (ctrf.io), valid under its published schema. Cases are written one
+// by one. CTRF has five statuses, so `rawStatus` has the outcome. `extra.proctor` has the facts without a CTRF member:
+// reason, owner, marks, measures, rule, simulated, and the stack of the run.
 void write_ctrf(const ResolvedRun& run, TextOutput& output);
 
-// metrics.prom: the counts of a run as OpenMetrics text, for a file collector or a push gateway. By suite, backend and
-// outcome; no names of cases, of which there are too many for a data base of time series.
+// Writes metrics.prom, the counts of a run as OpenMetrics text, for a file collector or a push gateway. The labels are
+// suite, backend and outcome. Names of cases are omitted, because they are too many for a time series database.
 void write_metrics(const ResolvedRun& run, TextOutput& output);
 
-// otlp.json: the run as a trace of OpenTelemetry, in the JSON of its protocol (OTLP 1.x, ExportTraceServiceRequest), which
-// collectors read from a file or over HTTP. The run is the first span, each attempt one below it, and a case that had none
-// one without a length. Names of attributes are those of OpenTelemetry's semantic conventions where it has them
-// (test.case.name, test.case.result.status, test.suite.name, vcs.*), ours begin with `proctor.`.
+// Writes otlp.json, the run as a trace of OpenTelemetry in the JSON of its protocol (OTLP 1.x,
+// ExportTraceServiceRequest). Collectors read it from a file or over HTTP. The run is the root span, and each attempt
+// is a child span. A case without an attempt has a span of zero length. Attributes have the names of OpenTelemetry's
+// semantic conventions where these exist (test.case.name, test.case.result.status, test.suite.name, vcs.*). Other names
+// begin with `proctor.`.
 void write_otlp(const ResolvedRun& run, TextOutput& output);
 
-// report.json (schema: reports/schema/report.schema.json). It only grows: readers ignore keys they do not know, and a
-// key that a version of the schema requires is there for ever. One that none requires is left out where it would say
-// nothing. It is written case by case, since the tree of all cases of a large run is larger than its journal.
+// report.json (schema: reports/schema/report.schema.json). It only grows: readers ignore unknown keys, and a key that a
+// version of the schema requires is never removed. An optional key without information is omitted. Cases are written
+// one by one, because the tree of all cases of a large run is larger than its journal.
 inline constexpr int kReportSchemaVersion = 2;
 
 void write_report_json(const ResolvedRun& run, TextOutput& output);
 std::string report_json(const ResolvedRun& run);
 
-// summary.md: what a person reads first, on a terminal or as the summary of a CI job. At most `limit` bytes;
-// it says what it leaves out.
+// Returns summary.md, the first text to read on a terminal or as the summary of a CI job. It has at most `limit` bytes,
+// and states the number of omitted entries.
 std::string summary_markdown(const ResolvedRun& run, std::size_t limit = kJobSummaryBytes);
 
-// The same without its verdict, for a report that has another one (`proctor accept`).
+// The same without the verdict, for a report with another verdict (`proctor accept`).
 std::string summary_of_cases(const ResolvedRun& run, std::size_t limit = kJobSummaryBytes);
 
 // ---- Members that several JSON formats share ----
 
-// The members `by_device` and `history`, each only where there is something to say.
+// Writes the members `by_device` and `history`. A member without information is omitted.
 void write_case_facts(JsonWriter& json, const ResolvedCase& test);
-// Each writes the members of an open object.
+// Each of these writes the members of an open object.
 void write_measure(JsonWriter& json, const Measure& measure);
 void write_warning(JsonWriter& json, const Warning& warning);
 
 // ---- Outcomes ----
 
-// What an outcome is in each report format: a column a format. A new outcome is a new row, and does not compile without
-// one; a new format is a new column. docs/reference/outcomes.md shows the table, and a test compares the page with it.
+// The representation of each outcome, with one column for each format. A new outcome without a row does not compile. A
+// new format is a new column. docs/reference/outcomes.md shows the table, and a test compares that page with it.
 // harness/journal/outcome_meaning.h has the columns that the runner needs.
 
 enum class JunitElement { kNone, kFailure, kError, kSkipped };
 enum class CtrfStatus { kPassed, kFailed, kSkipped, kOther };
 enum class AnnotationLevel { kNone, kNotice, kWarning, kError };
-enum class SpanStatus { kUnset, kOk, kError };  // with the numbers of trace.proto: Status.StatusCode
+enum class SpanStatus { kUnset, kOk, kError };  // the numbers of Status.StatusCode in trace.proto
 
+// One row of the table: the representation of an outcome in each format.
 struct OutcomeFormats {
   Outcome outcome;
   MeaningOf of;
@@ -77,22 +79,22 @@ struct OutcomeFormats {
 // In the order of outcome_meanings().
 std::span<const OutcomeFormats> outcome_formats();
 
-// `kind`: of the suite of the case.
+// `kind` is the kind of the case's suite.
 const OutcomeFormats& formats_of(const Verdict& verdict, std::string_view kind = {});
 inline const OutcomeFormats& formats_of(const ResolvedCase& test) {
   return formats_of(test.verdict, test.planned.kind);
 }
 
-// "failure", "error", "skipped"; "" for none.
+// Returns "failure", "error", "skipped"; "" for none.
 std::string_view to_string(JunitElement element);
 std::string_view to_string(CtrfStatus status);
 std::string_view to_string(AnnotationLevel level);  // "error"; "" for none
 std::string_view to_string(SpanStatus status);
 
-// "proctor.crash": the `type` of a JUnit element, and the start of the message of `skipped`.
+// Returns "proctor.crash": the `type` of a JUnit element, and the start of the message of `skipped`.
 std::string junit_type(Outcome outcome);
 
-// The attribute test.case.result.status: `pass` and `fail` are words of OpenTelemetry, the others are ours.
+// Returns the attribute test.case.result.status. OpenTelemetry defines only `pass` and `fail`; Proctor adds the others.
 std::string_view span_result(const Verdict& verdict, std::string_view kind = {});
 
 }  // namespace proctor

@@ -24,17 +24,17 @@ using Level = AnnotationLevel;
 
 constexpr std::size_t kMostPerLevel = 10;
 constexpr std::size_t kMostErrors =
-    9;  // the exit code of a failed run is an error of its step, or composite action
+    9;  // GitHub adds one error for the exit code of a failed step or composite action
 constexpr std::size_t kMessageBytes = 4000;
 constexpr std::size_t kTitleBytes = 200;
-constexpr std::size_t kTitleIdBytes = 100;  // so that a long id leaves room for the message
+constexpr std::size_t kTitleIdBytes = 100;  // a long id leaves room for the message
 constexpr std::size_t kWholeMessageBytes = 1500;
 constexpr std::size_t kMostIds = 20;
 constexpr int kRankOfFlaky = 1;
 
-// What may be annotated, before the budget: everything that has one cause.
+// An annotation of one cause, with the keys by which causes are ranked when they exceed the limit.
 struct RankedCause {
-  int rank = 0;  // smaller: decides more
+  int rank = 0;  // a smaller rank comes first
   bool is_new = false;
   std::size_t cases = 0;
   Annotation annotation{};
@@ -54,7 +54,7 @@ int rank_of(const ResolvedCase& test) {
   return 2;
 }
 
-// Where it went wrong, if that lies in the workspace.
+// Adds file and line of the failure if they are in the workspace.
 void add_location(const ResolvedCase& test, const std::string& workspace, Annotation& annotation) {
   const Place place = place_of(test);
   std::string_view file = place.file;
@@ -76,7 +76,7 @@ std::string ids_text(const std::vector<const ResolvedCase*>& cases) {
 
 using Groups = std::map<std::string, std::vector<const ResolvedCase*>>;
 
-// "flaky: suite/case and 4 more (new): the message"
+// Returns "flaky: suite/case and 4 more (new): the message".
 std::string title_of(const CauseGroup& group) {
   const ResolvedCase& first = *group.cases.front();
   std::string title = group.is_flaky ? "flaky: " : "";
@@ -96,7 +96,7 @@ std::string annotation_message(const CauseGroup& group) {
   return text;
 }
 
-// A case that was bad on one device only is a problem of the run.
+// A case that failed on only one device is a problem of the run, and not in this list.
 std::vector<RankedCause> case_causes(const ResolvedRun& run, const std::string& workspace) {
   std::vector<RankedCause> causes;
   const FlakyCases& flaky = run.flaky_cases;
@@ -117,7 +117,7 @@ std::vector<RankedCause> case_causes(const ResolvedRun& run, const std::string& 
   return causes;
 }
 
-// The bad cases that were never started, by their verdict.
+// Adds the bad cases that never started, grouped by their verdict.
 void add_not_run(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   Groups groups;
   for (const ResolvedCase& test : run.cases) {
@@ -137,15 +137,15 @@ void add_not_run(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   }
 }
 
-// Why the run did not pass although no case failed.
+// Adds the reasons for which the run did not pass although no case failed.
 void add_run_causes(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   std::vector<RunProblem> problems = run.problems;
   const RunProblem interrupted = interruption(run);
   const auto is_said = [&](const RunProblem& problem) { return problem.name == interrupted.name; };
   if (run.verdict == RunVerdict::kInterrupted && std::none_of(problems.begin(), problems.end(), is_said))
-    problems.push_back(interrupted);  // killed after its last case: there its exit code is 0
+    problems.push_back(interrupted);  // the run was interrupted after its last case, where its exit code is 0
   for (const RunProblem& problem : problems) {
-    if (problem.name == kUnexplained) continue;   // annotations() says it, beside what else there is
+    if (problem.name == kUnexplained) continue;   // annotations() adds it
     if (problem.name == kFlakyProblem) continue;  // case_causes() has its cases
     causes.push_back(
         {.rank = -1,
@@ -157,7 +157,7 @@ void add_warnings(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   std::map<WarningWord, std::vector<const Warning*>> by_code;
   for (const Warning& warning : run.warnings) by_code[warning.code].push_back(&warning);
   for (const auto& [code, warnings] : by_code) {
-    if (is_machine_warning(code)) continue;  // problems of the run
+    if (is_machine_warning(code)) continue;  // these are problems of the run
     RankedCause cause{.rank = 0, .cases = warnings.size()};
     cause.annotation.level = Level::kWarning;
     cause.annotation.title = warnings.size() == 1
@@ -169,7 +169,7 @@ void add_warnings(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   Groups marked;
   for (const ResolvedCase& test : run.cases) {
     for (const MarkWord& mark : test.marks) {
-      if (mark == Mark::kFlaky && test.flaky) continue;  // case_causes() has it
+      if (mark == Mark::kFlaky && test.flaky) continue;  // case_causes() has these cases
       marked[mark.text()].push_back(&test);
     }
   }
@@ -190,7 +190,7 @@ void add_warnings(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   }
 }
 
-// What does not make the run fail and did not simply pass: skips, known failures, unexpected passes.
+// Adds outcomes that do not fail the run and are not a plain pass: skips, known failures, unexpected passes.
 void add_quiet(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   Groups quiet;
   for (const ResolvedCase& test : run.cases) {
@@ -226,7 +226,7 @@ void add_simulation(const ResolvedRun& run, std::vector<RankedCause>& causes) {
   }
 }
 
-// The causes of one level within its budget, as many as there are, and then how many there are more.
+// Adds the causes of one level up to its limit, and then the number of omitted ones.
 void spend(std::vector<RankedCause> causes, Level level, std::vector<Annotation>& out) {
   std::erase_if(causes, [level](const RankedCause& cause) { return cause.annotation.level != level; });
   std::stable_sort(causes.begin(), causes.end(), [](const RankedCause& a, const RankedCause& b) {

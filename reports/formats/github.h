@@ -1,5 +1,5 @@
-// What GitHub Actions shows of a run, as pure functions of its model: annotations, and the outputs of a step.
-// The job summary is summary_markdown() (formats.h).
+// The output for GitHub Actions, as pure functions of a run: annotations, and the outputs of a step. The job summary is
+// summary_markdown() (formats.h).
 #pragma once
 
 #include <string>
@@ -11,23 +11,24 @@
 
 namespace proctor {
 
+// One message of a step, which GitHub shows in its summary and at a source line.
 struct Annotation {
   AnnotationLevel level = AnnotationLevel::kError;
   std::string title{};
   std::string message{};
-  std::string file{};  // relative to the workspace; "": no place in the sources
+  std::string file{};  // relative to the workspace; "": the annotation has no source location
   int line = 0;
 };
 
-// A step shows 10 annotations of each level and silently drops the rest (actions/runner, ExecutionContext.cs,
-// _maxCountPerIssueType). So there is one for each distinct cause: first those that decide the exit code,
-// then those with the most cases. If there are too many, the last one says how many are left out. A message
-// holds at most 4,096 characters.
+// Returns the annotations of a run. A step shows 10 annotations of each level and silently drops the others
+// (actions/runner, ExecutionContext.cs, _maxCountPerIssueType). Therefore each distinct cause has one annotation.
+// Causes that determine the exit code come first, then causes with the most cases. If there are too many, the last
+// annotation states the number of omitted ones. A message has at most 4,096 characters.
 //
-// `workspace`: the directory of the checkout, "" when unknown.
+// `workspace` is the directory of the checkout, "" if it is unknown.
 std::vector<Annotation> annotations(const ResolvedRun& run, const std::string& workspace);
 
-// "::error title=...::...", one line without its newline.
+// Returns "::error title=...::...", one line without its newline.
 std::string workflow_command(const Annotation& annotation);
 
 }  // namespace proctor

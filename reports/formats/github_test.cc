@@ -114,7 +114,7 @@ TEST(Github, NewCausesPrecedeKnownAndFlaky) {
   EXPECT_EQ(allowed[2].level, Level::kWarning);
 }
 
-// Many failures with 16 causes, and 26 warnings. One error is left for the exit code of the step.
+// Many failures with 16 causes, and 26 warnings. One of the ten errors remains for the exit code of the step.
 TEST(Github, LimitsAnnotationsPerLevel) {
   constexpr int kCases = 20'000;
   std::vector<PlannedCase> cases;
@@ -123,7 +123,7 @@ TEST(Github, LimitsAnnotationsPerLevel) {
     const std::string id = "s/" + std::to_string(i);
     cases.push_back(planned(id));
     events.push_back(started(id));
-    // The n-th letter in 1/2, 1/4, ... of the cases, so that the ranks are known.
+    // The n-th letter occurs in 1/2, 1/4, ... of the cases, so that the ranks are known.
     const int letter = i == 0 ? 25 : std::min(__builtin_ctz(static_cast<unsigned>(i)), 24);
     events.push_back(failed(id, "cause " + std::string(1, static_cast<char>('a' + letter)), ""));
   }
@@ -198,7 +198,7 @@ TEST(Github, EveryRedRunHasAnError) {
   EXPECT_EQ(stack.front().title, "The driver stack changed");
 }
 
-// The message and the properties are read back as the runner reads them.
+// The test decodes message and properties like the GitHub runner.
 TEST(Github, MessageCannotEndWorkflowCommand) {
   for (const std::string& nasty : {awkward_text(), std::string("50%\r\n::error::x\n::set-output name=a::b"),
                                    std::string("a,file=/etc/passwd,line=1::x"), std::string(100'000, 'x')}) {

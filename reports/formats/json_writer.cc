@@ -10,7 +10,7 @@
 namespace proctor {
 namespace {
 
-// The bytes of the character that begins there, in text that is UTF-8.
+// Returns the number of bytes of the character at `at`, in valid UTF-8.
 std::size_t bytes_of_character(std::string_view clean, std::size_t at) {
   const auto first = static_cast<unsigned char>(clean[at]);
   return first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
@@ -22,7 +22,8 @@ std::uint32_t code_of_two_or_three(std::string_view character) {
   return (static_cast<unsigned char>(character[0]) & 0x0fU) << 12 | bits(1) << 6 | bits(2);
 }
 
-// What a terminal or an editor would obey is escaped: a reader gets it back, and whoever looks at the file sees it.
+// Escapes control characters that a terminal or an editor would interpret. A reader decodes them, and they are visible
+// in the file.
 void append_character(std::string& out, std::string_view character) {
   if (character.size() < 4 && without_hidden_controls(character) != character) {
     fmt::format_to(std::back_inserter(out), "\\u{:04x}", code_of_two_or_three(character));
@@ -31,7 +32,7 @@ void append_character(std::string& out, std::string_view character) {
   }
 }
 
-// What stands for a character of one byte; "": itself.
+// Returns the escape of a one-byte character; "" if it needs none.
 std::string_view escape_of(char c) {
   switch (c) {
     case '"':
@@ -120,7 +121,7 @@ void JsonWriter::write(std::string_view text) {
 
 void JsonWriter::write(double value) {
   if (!std::isfinite(value)) return write(nullptr);
-  // The same text, sooner.
+  // Integers give the same text faster.
   if (std::abs(value) < 1e15 && value == std::trunc(value) && !std::signbit(value))
     return write(static_cast<std::int64_t>(value));
   fmt::format_to(std::back_inserter(output_.pending()), "{}", value);

@@ -1,6 +1,6 @@
-// A JSON writer that holds nothing but where it is: a tree of all cases of a large run takes ten times the memory of
-// their text, and nlohmann/json makes one. Compact. Every string goes through clean_text() and is escaped, and a
-// number that is none is null: no input makes the output ill-formed. Example:
+// A streaming writer of compact JSON, for all JSON reports. It stores only the open brackets, because a tree of all
+// cases of a large run (nlohmann/json) needs ten times the memory of their text. Every string goes through clean_text()
+// and is escaped. A number that is not finite becomes null. No input makes the output ill-formed. Example:
 //
 //   std::string text;
 //   TextOutput output([&](std::string_view piece) { text += piece; });
@@ -26,7 +26,7 @@ class JsonWriter {
  public:
   explicit JsonWriter(TextOutput& output) : output_(output) {}
 
-  // Within an object with a key, within an array and at the top without.
+  // In an object, use the functions with a key. In an array and at the top, use those without.
   JsonWriter& open_object() { return open('{'); }
   JsonWriter& open_array() { return open('['); }
   JsonWriter& open_object(std::string_view key) { return open(key, '{'); }
@@ -45,7 +45,7 @@ class JsonWriter {
     write(value);
     return *this;
   }
-  // Nothing where there is nothing to say.
+  // Writes nothing if the text is empty.
   JsonWriter& member_if_any(std::string_view key, std::string_view text) {
     return text.empty() ? *this : member(key, text);
   }
@@ -103,9 +103,9 @@ class JsonWriter {
   }
 
   TextOutput& output_;
-  std::string open_;    // the closing brackets that are due
-  bool first_ = true;   // nothing stands before what comes next
-  bool named_ = false;  // its key does
+  std::string open_;    // the closing brackets of all open objects and arrays
+  bool first_ = true;   // the next value is the first in its object or array
+  bool named_ = false;  // the key of the next value is written
 };
 
 }  // namespace proctor

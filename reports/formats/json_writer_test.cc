@@ -64,7 +64,7 @@ TEST(JsonWriter, WritesExactNumbersAndNanAsNull) {
   EXPECT_EQ(back[9], std::numeric_limits<std::int64_t>::min());
 }
 
-// What is held of a large document does not grow with it.
+// The memory of the writer must not grow with the document.
 TEST(JsonWriter, FlushesLargeDocumentsInPieces) {
   std::size_t largest = 0;
   std::size_t all = 0;

@@ -23,12 +23,13 @@ namespace {
 
 // Readers keep at most 1,000 characters of a name.
 constexpr std::size_t kMaxNameBytes = 1000;
-// Buildkite refuses a file of 5,000 cases, GitLab one of 30 MB. What stands before the cases has the rest.
+// Buildkite refuses a file with 5,000 cases, GitLab one with 30 MB. The remaining bytes are
+// for the text before the cases.
 constexpr std::size_t kMostCasesOfAFile = 4'500;
 constexpr std::size_t kMostBytesOfCases = 20'000'000;
-constexpr std::size_t kDepthOfCases = 2;  // in testsuites and testsuite
+constexpr std::size_t kDepthOfCases = 2;  // below testsuites and testsuite
 
-// Seconds with three decimals and a point, whatever the locale.
+// Returns seconds with three decimals and a point, in every locale.
 std::string seconds(std::int64_t ms) { return fmt::format("{}.{:03}", ms / 1000, ms % 1000); }
 
 std::string shortened(std::string name, const std::string& id) {
@@ -36,13 +37,14 @@ std::string shortened(std::string name, const std::string& id) {
   return one_line(name, kMaxNameBytes - 17) + "~" + sha256_hex(id).substr(0, 16);
 }
 
+// The classname and the name of a testcase.
 struct Name {
   std::string classname;
   std::string name;
   auto operator<=>(const Name&) const = default;
 };
 
-// Whether all differ, as they nearly always do: then there is nothing to compare text by text.
+// Returns true if all names differ, which is the usual case and avoids a comparison of texts. Equal hashes give false.
 bool differ_by_hash(const std::vector<Name>& names) {
   const std::hash<std::string> hash;
   std::vector<std::size_t> hashes;
@@ -52,7 +54,7 @@ bool differ_by_hash(const std::vector<Name>& names) {
   return std::ranges::adjacent_find(hashes) == hashes.end();
 }
 
-// The (classname, name) of every case, in the planned order and each once.
+// Returns classname and name of every case in the planned order, each pair once.
 std::vector<Name> unique_names(const ResolvedRun& run) {
   std::vector<Name> names;
   names.reserve(run.cases.size());
@@ -93,6 +95,7 @@ std::vector<Group> group_cases(const ResolvedRun& run) {
   return groups;
 }
 
+// The counts in the attributes of a suite.
 struct Totals {
   int tests = 0, failures = 0, errors = 0, skipped = 0;
   std::int64_t ms = 0;
@@ -131,8 +134,8 @@ std::string rank_text(const RankEnd& rank) {
                      rank.last_step.empty() ? "" : ", last step \"" + rank.last_step + "\"", rank.log);
 }
 
-// Everything known about an attempt that failed; starts with `file:line: ` when there is one, which is
-// where readers without a file attribute look for it.
+// Returns all facts about a failed attempt. The text starts with `file:line: ` if the location is known, because
+// readers without a file attribute parse it.
 std::string attempt_text(const ResolvedCase& test, const Attempt& attempt) {
   std::string text;
   if (attempt.end) {
@@ -181,7 +184,7 @@ std::string case_text(const ResolvedCase& test) {
   return text + "rerun: " + test.rerun_command() + '\n';
 }
 
-// What readers show in their lists: a cause that was found stands before what happened.
+// Returns the message that readers show in lists. A known cause precedes the failure.
 std::string message_of(const ResolvedCase& test) {
   const Diagnosis* diagnosis = test.diagnosis;
   if (cause_text(diagnosis).empty()) return test.headline;
@@ -189,7 +192,7 @@ std::string message_of(const ResolvedCase& test) {
       fmt::format("[{}: {}] {}", to_string(diagnosis->problem), diagnosis->error_class, test.headline));
 }
 
-// GitLab takes a file whose name a test prints in this way for an attachment.
+// GitLab interprets this mark in the output of a test as a file to attach, so it is escaped.
 std::string without_attachments(std::string text) {
   constexpr std::string_view kMark = "[[ATTACHMENT|";
   for (std::size_t at = text.find(kMark); at != text.npos; at = text.find(kMark, at))
@@ -197,21 +200,23 @@ std::string without_attachments(std::string text) {
   return text;
 }
 
+// The plain files, and the form with extensions.
 enum class Shape { kPlain, kExtended };
 
-// What is made once of the cases of a run.
+// Data that is computed once for the cases of a run.
 struct Cases {
   const ResolvedRun& run;
   std::vector<Name> names;
 };
 
+// Writes suites and testcases to an XmlWriter.
 class SuiteWriter {
  public:
   SuiteWriter(Cases& cases, XmlWriter& xml, Shape shape)
       : cases_(cases), run_(cases.run), xml_(xml), shape_(shape) {}
 
-  // The suite of what is no case. `number`: the id in a whole-run file; none in the file of a suite, which has neither
-  // id nor hostname.
+  // Writes the suite of the problems that are not cases. `number` is the id in junit.xml. The file of one suite has
+  // neither id nor hostname, so it passes no number.
   void write(const std::vector<RunProblem>& problems, std::optional<std::size_t> number) {
     Totals totals;
     totals.add_problems(problems.size());
@@ -221,7 +226,7 @@ class SuiteWriter {
     xml_.close();
   }
 
-  // What stands before the cases of a group, whose suite stays open.
+  // Opens the suite of a group, and writes the text before its cases. The suite stays open.
   void open(const Group& group, std::optional<std::size_t> number) {
     Totals totals;
     for (const std::size_t i : group.cases) totals.add(run_.cases[i]);
@@ -282,7 +287,7 @@ class SuiteWriter {
     const RunPlanned& plan = run_.plan;
     const bool simulated = std::any_of(group.cases.begin(), group.cases.end(),
                                        [this](std::size_t i) { return run_.cases[i].simulated; });
-    // Readers keep one value per name, the last: here the first wins, because names of the stack come last.
+    // Readers keep the last value of a name. Here the first one is written, because names of the stack come last.
     std::set<std::string> written;
     const auto property = [&](const std::string& name, const std::string& value) {
       if (written.insert(clean_text(name)).second) write_property(name, value);
@@ -313,7 +318,7 @@ class SuiteWriter {
         property("proctor.by_device." + test.planned.id, conclusion(*row));
     }
     for (const auto& [name, value] : plan.stack) property("stack." + name, value);
-    if (shape_ == Shape::kExtended) {  // Datadog tells configurations apart by these
+    if (shape_ == Shape::kExtended) {  // Datadog distinguishes configurations by these properties
       for (const auto& [name, value] : plan.stack) property("dd_tags[stack." + name + "]", value);
       if (const auto& commit = plan.subject.commit.value) property("dd_tags[git.commit.sha]", *commit);
     }
@@ -324,7 +329,7 @@ class SuiteWriter {
     xml_.open("property").attribute("name", name).attribute("value", value).close();
   }
 
-  // What only the extended shape has a place for.
+  // Writes the location of the failure, for which only the extended form has attributes.
   void write_place(const ResolvedCase& test) {
     const Attempt* attempt = test.deciding;
     if (attempt == nullptr || !attempt->end || attempt->end->failures.empty()) return;
@@ -343,7 +348,7 @@ class SuiteWriter {
     return fmt::format("{}", fmt::join(models, ", "));
   }
 
-  // Readers keep the last of a name: a test does not say what it came to.
+  // Readers keep the last value of a name, so a property of a test must not replace one of Proctor.
   static bool is_ours(std::string_view name) {
     return name.starts_with("proctor.") || name.starts_with("dd_tags[");
   }
@@ -369,7 +374,7 @@ class SuiteWriter {
     xml_.close();
   }
 
-  // What is worth reading of a bad case, the most useful first: of GitLab's, the first counts.
+  // Returns the files of a bad case, the most useful first, because GitLab shows only the first.
   std::string attachments_of(const ResolvedCase& test) const {
     std::string text;
     const auto attach = [&text](const std::string& file) {
@@ -385,7 +390,7 @@ class SuiteWriter {
     return text;
   }
 
-  // A case that is good has no element of its own for it.
+  // Leaks are properties of the suite, because a case that passed has no element for them.
   template <typename Property>
   void write_leaks(const ResolvedCase& test, const Property& property) {
     for (const Attempt& attempt : test.attempts) {
@@ -402,8 +407,8 @@ class SuiteWriter {
         .close();
   }
 
-  // Bad attempts beside the one that shows the verdict; of a bad case none that an attempt alone replaced. Surefire's
-  // order of elements puts them between failure and skipped or error.
+  // Writes the bad attempts except the one that shows the verdict. For a bad case, it omits attempts that a rerun alone
+  // replaced. Surefire's order of elements requires them between failure and skipped or error.
   void write_other_attempts(std::string_view element, const ResolvedCase& test) {
     const Attempt* shown = test.deciding;
     for (const Attempt& attempt : test.attempts) {
@@ -422,8 +427,7 @@ class SuiteWriter {
   }
 
   void write_skipped(const ResolvedCase& test, const Verdict& verdict) {
-    const std::string reason(
-        trimmed(clean_text(verdict.reason.text())));  // of which there may be nothing to show
+    const std::string reason(trimmed(clean_text(verdict.reason.text())));  // the clean reason may be empty
     std::string message = junit_type(verdict.outcome) + ": " + (reason.empty() ? "no reason" : reason);
     if (test.end && !test.end->known_failure.empty()) message += " (" + test.end->known_failure + ")";
     xml_.open("skipped").attribute("message", one_line(clean_text(message), 1000)).close();
@@ -456,8 +460,7 @@ class SuiteWriter {
   Shape shape_;
 };
 
-// A file name from any suite name: what is not plain becomes `_`, and a second file
-// of that name gets a number.
+// Returns a file name for any suite name: special characters become `_`, and a repeated name gets a number.
 std::string file_name(const std::string& suite, std::set<std::string>& taken) {
   std::string name;
   for (const char c : suite.substr(0, 200)) {
@@ -470,7 +473,7 @@ std::string file_name(const std::string& suite, std::set<std::string>& taken) {
   return unique + ".xml";
 }
 
-// The files of the suites: as many cases of one in each as readers take.
+// Writes the files of the suites, each with as many cases as readers accept.
 class SuiteFiles {
  public:
   SuiteFiles(Cases& cases, const UseJunitFile& use) : cases_(cases), use_(use) {}
@@ -511,11 +514,11 @@ class SuiteFiles {
   const UseJunitFile& use_;
   std::set<std::string> taken_;
   Group part_;
-  std::string text_;  // of the cases of the part
+  std::string text_;  // the text of the cases of the part
   int parts_ = 0;
 };
 
-// Each case is written once, for the file of the run and that of its suite: in both it lies as deep as in the first.
+// Each case is written once, for junit.xml and for the file of its suite, with the nesting depth of junit.xml.
 void write_run(const ResolvedRun& run, Shape shape, TextOutput& output, const UseJunitFile& use) {
   Cases cases{run, unique_names(run)};
   Totals totals;

@@ -14,7 +14,8 @@ using ::testing::Not;
 
 class JunitSchemas : public ::testing::Test {
  protected:
-  // Every file of the run against ours, and against the published schemas that are there.
+  // Validates every file of the run against the schemas of Proctor, and against the
+  // published schemas that are installed.
   void expect_valid(const ResolvedRun& run) {
     expect(junit_run(run), our_schema("junit-portable.xsd"), "junit-10.xsd");
     for (const JunitFile& file : junit_suites(run)) {
@@ -85,7 +86,7 @@ TEST_F(JunitSchemas, HostileNamesAreValidAndUnique) {
   EXPECT_NE(files[0].name, files[1].name);
 }
 
-// The schemas must be able to fail, or the tests above mean nothing.
+// Proves that the schemas can reject a file. Otherwise the tests above would prove nothing.
 TEST_F(JunitSchemas, OwnSchemaRejectsLossyReports) {
   const auto file = dir_.path() / "x.xml";
   const auto expect_refused = [&](const std::string& from, const std::string& to) {

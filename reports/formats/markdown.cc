@@ -12,7 +12,7 @@ namespace proctor {
 namespace {
 
 constexpr std::size_t kMaxLineBytes = 1000;
-constexpr std::size_t kCutNoteBytes = 200;  // for the sentence that says what was left out
+constexpr std::size_t kCutNoteBytes = 200;  // for the sentence about the omitted entries
 
 std::string shown_line(std::string_view text) {
   return one_line(without_hidden_controls(clean_text(text)), kMaxLineBytes);
@@ -20,7 +20,7 @@ std::string shown_line(std::string_view text) {
 
 }  // namespace
 
-// CommonMark 6.1: the fence is longer than any run of backticks inside.
+// CommonMark 6.1: the fence is longer than any sequence of backticks in the text.
 std::string markdown_code(std::string_view text) {
   const std::string line = shown_line(text);
   std::size_t longest = 0;

@@ -1,4 +1,5 @@
-// Markdown in which any text is only text, and a page of it that never grows beyond its limit. Example:
+// Escapes arbitrary text for Markdown, and builds a page with a size limit. summary.md, gate
+// and comparison use it. Example:
 //
 //   std::string list_of(const std::vector<std::string>& bad) {
 //     MarkdownPage page(kJobSummaryBytes, "report.json");
@@ -15,21 +16,22 @@
 
 namespace proctor {
 
-// GitHub drops the whole summary of a step beyond 1 MiB (actions/runner, CreateStepSummaryCommand); this is
-// 10 % less.
+// GitHub drops the complete summary of a step beyond 1 MiB (actions/runner,
+// CreateStepSummaryCommand). This is 10 % less.
 inline constexpr std::size_t kJobSummaryBytes = 1024 * 1024 * 9 / 10;
 
-// Any text as a code span on one line.
+// Returns any text as a code span on one line.
 std::string markdown_code(std::string_view text);
-// Any text as prose on one line: nothing in it is markup.
+// Returns any text as prose on one line, with all markup escaped.
 std::string markdown_prose(std::string_view text);
-// The same of a line that is clean and may be long.
+// The same for a line that is already clean and may be long.
 std::string markdown_escaped(std::string_view line);
 
-// An entry is there as a whole or left out and counted. A title waits for its first entry.
+// A page with a size limit. An entry is added completely, or it is omitted and counted. A title
+// is written with its first entry.
 class MarkdownPage {
  public:
-  // `rest`: the file that has what does not fit.
+  // `rest` is the name of the file that has the omitted entries.
   MarkdownPage(std::size_t limit, std::string rest) : limit_(limit), rest_(std::move(rest)) {}
 
   void title(std::string text) { title_ = std::move(text); }

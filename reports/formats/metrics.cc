@@ -17,11 +17,12 @@ std::string escaped(std::string_view value) {
   std::string out;
   for (const char c : without_hidden_controls(clean_text(value))) {
     if (c == '\\' || c == '"') out += '\\';
-    out += c == '\n' ? "\\n" : c == '\r' ? "\\\\r" : std::string(1, c);  // it has no word for CR
+    out += c == '\n' ? "\\n" : c == '\r' ? "\\\\r" : std::string(1, c);  // OpenMetrics has no escape for CR
   }
   return out;
 }
 
+// Writes metric families and samples in the OpenMetrics text format.
 class Metrics {
  public:
   explicit Metrics(TextOutput& output) : output_(output) {}

@@ -12,9 +12,10 @@
 namespace proctor {
 namespace {
 
-// trace.proto: SpanKind.
+// SpanKind in trace.proto.
 constexpr int kInternal = 1;
 
+// Writes the array `attributes` of a span or resource. The destructor closes the array.
 class Attributes {
  public:
   explicit Attributes(JsonWriter& json) : json_(json) { json_.open_array("attributes"); }
@@ -26,7 +27,7 @@ class Attributes {
   void add(std::string_view key, const char* text) { add(key, std::string_view(text)); }
   void add(std::string_view key, const std::string& text) { add(key, std::string_view(text)); }
   void add(std::string_view key, bool value) { write(key, "boolValue", value); }
-  // As text, as the JSON of protobuf has integers of 64 bits.
+  // A 64-bit integer is text in the JSON of protobuf.
   void add(std::string_view key, std::int64_t value) { write(key, "intValue", std::to_string(value)); }
   void add(std::string_view key, const std::vector<std::string>& texts) {
     json_.open_object().member("key", key).open_object("value").open_object("arrayValue");
@@ -47,6 +48,7 @@ class Attributes {
   JsonWriter& json_;
 };
 
+// Writes the spans of a run.
 class Trace {
  public:
   Trace(const ResolvedRun& run, JsonWriter& json)
@@ -83,7 +85,7 @@ class Trace {
     const Attempt* deciding = test.deciding;
     const Outcome shown = deciding != nullptr ? verdict_of(*deciding).outcome : verdict.outcome;
     for (const Attempt& attempt : test.attempts) {
-      // Those that show the verdict of the case have it, which a known failure may have changed.
+      // Attempts with the outcome of the case get the verdict of the case, which a known failure may have changed.
       const Verdict own = verdict_of(attempt);
       write_attempt(test, attempt, &attempt == deciding || own.outcome == shown ? verdict : own);
     }

@@ -1,4 +1,4 @@
-// Readers of report formats that others wrote (reports/readers/count.py), for tests.
+// Runs independent readers of report formats (reports/readers/count.py) in tests.
 #pragma once
 
 #include <filesystem>
@@ -10,16 +10,16 @@
 
 namespace proctor::testing_support {
 
-// What `reader` counts in each file. None where it is not installed; ./dev test installs it.
+// Returns the counts of `reader` for each file. Returns nothing if the reader is not installed; ./dev test installs it.
 std::optional<std::vector<nlohmann::json>> counts(const std::string& reader,
                                                   const std::vector<std::filesystem::path>& files,
                                                   const std::filesystem::path& ctrf_schema = {});
 
-// "" when it takes the file, else what it says.
+// Returns "" if the reader accepts the file, otherwise its error message.
 std::string complaint_of_reader(const std::string& reader, const std::filesystem::path& file,
                                 const std::filesystem::path& ctrf_schema);
 
-// The schemas of CTRF: ours, and the published one where it is.
+// Returns the CTRF schemas: the one in reports/schema, and the published one if it is available.
 std::vector<std::filesystem::path> ctrf_schemas();
 
 }  // namespace proctor::testing_support

@@ -81,7 +81,7 @@ void write_known_failure(JsonWriter& json, const KnownFailureUse& use) {
   json.member("days_left", use.days_left).member("hits", use.hits);
 }
 
-// An object has a name once.
+// Removes repeated names, because a JSON object has each name once. The last value is kept.
 std::vector<std::pair<std::string, std::string>> last_of_each(
     const std::vector<std::pair<std::string, std::string>>& entries) {
   std::map<std::string, std::size_t> index;
@@ -94,7 +94,7 @@ std::vector<std::pair<std::string, std::string>> last_of_each(
   return once;
 }
 
-// Of a run that repeated its cases for their failure rates.
+// Writes the members of a run that repeated its cases to measure failure rates.
 void write_repeats(JsonWriter& json, const RunPlanned& plan) {
   if (plan.stress_ms > 0) json.member("stress_ms", plan.stress_ms);
   if (!plan.exclusion) return;
@@ -105,7 +105,7 @@ void write_repeats(JsonWriter& json, const RunPlanned& plan) {
 void write_run(JsonWriter& json, const ResolvedRun& run) {
   const RunPlanned& plan = run.plan;
   json.open_object("run").member("id", plan.run_id).member("started", plan.started);
-  // null: the runner was killed
+  // The value is null if the runner was killed.
   json.member("finished", run.ended ? std::optional(run.ended->finished) : std::nullopt);
   json.member("simulated", run.simulated);
   if (json.open_object_or_null("sim", plan.sim.has_value()))
@@ -183,7 +183,8 @@ bool was_taken(const TelemetryFigure& f) {
   return f.samples > 0 || f.first || f.last || f.mean || f.peak || f.delta || !f.seen.empty();
 }
 
-// Why figures were not taken is the same for most of thousands of attempts: it is said once, with their number.
+// Counts the reasons for missing telemetry. Most of thousands of attempts have the same reason, so each is written once
+// with its count.
 class TelemetryGaps {
  public:
   void add(const TelemetryInfo& telemetry) {
@@ -226,7 +227,7 @@ void write_telemetry(JsonWriter& json, const TelemetryInfo& telemetry) {
   json.close();
 }
 
-// null: the variable is not set, which differs from an empty value.
+// A null value is a variable that is not set, in contrast to an empty value.
 void write_environment(JsonWriter& json, const std::vector<EnvironmentVariable>& environment) {
   if (environment.empty()) return;
   json.open_object("environment");
@@ -294,7 +295,7 @@ void write_attempt(JsonWriter& json, const Attempt& attempt, TelemetryGaps& gaps
   if (end.diagnosis) write_diagnosis(json, *end.diagnosis);
 }
 
-// What the newest attempt that ended says about the check itself.
+// Returns the end of the newest attempt that ended, which has the properties of the check.
 const AttemptEnded& newest_end(const ResolvedCase& test) {
   static const AttemptEnded kNone;
   const AttemptEnded* newest = &kNone;

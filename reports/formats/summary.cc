@@ -22,14 +22,14 @@
 namespace proctor {
 namespace {
 
-// What is worth reading in a summary; report.json has all.
+// Limits of the summary; report.json is complete.
 constexpr std::size_t kMaxShown = 100;
 constexpr std::size_t kFirstCauses = 5;
 constexpr std::size_t kMaxIdsPerGroup = 20;
 constexpr std::size_t kSummaryLineBytes = 200;
 constexpr std::size_t kSummaryMessageBytes = 2000;
 
-// What failed, with what would allow flaky cases. "" where nothing failed.
+// Returns the line about failures, and the option that would allow flaky cases. Returns "" if no case failed.
 std::string verdict_line(const ResolvedRun& run) {
   std::string text = failures_text(run);
   if (text.empty()) return "";
@@ -39,7 +39,8 @@ std::string verdict_line(const ResolvedRun& run) {
   return text + "\n";
 }
 
-// "Tested: `0123abc` of `https://...`, branch `main`, with changes that are in no commit." or "" if that is unknown.
+// Returns "Tested: `0123abc` of `https://...`, branch `main`, with changes that are in no
+// commit."; "" if the commit is unknown.
 std::string tested_line(const Subject& subject) {
   if (!subject.commit.value) return "";
   std::string text = "Tested: " + markdown_code(*subject.commit.value);
@@ -50,7 +51,7 @@ std::string tested_line(const Subject& subject) {
   return text + ".\n";
 }
 
-// Below the title, which says what is wrong with a device: what is known of it, and what to do.
+// Returns the lines below the title: the facts about the device, and the next step.
 std::string device_lines(const DeviceVerdict& verdict) {
   std::string text;
   for (const std::string& sentence : verdict.more) text += "- " + markdown_prose(sentence) + "\n";
@@ -61,7 +62,7 @@ std::string device_lines(const DeviceVerdict& verdict) {
   return text.empty() ? text : text + "\n";
 }
 
-// The title, and what is wrong with a device.
+// Adds the title, and the fault of a device.
 void add_verdict(std::string& out, const ResolvedRun& run, const std::optional<DeviceVerdict>& devices) {
   const RunPlanned& plan = run.plan;
   out += fmt::format("# Proctor: {}{} (exit code {})\n\n", headline(run.verdict),
@@ -111,7 +112,7 @@ void add_head(std::string& out, const ResolvedRun& run, bool has_verdict) {
   }
 }
 
-// Any text, with its lines, as one line of HTML.
+// Returns any text as one line of HTML. Newlines become <br>.
 std::string summary_html(std::string_view text) {
   constexpr std::array<std::pair<char, std::string_view>, 5> kOthers = {
       {{'\n', "<br>"}, {'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'\r', ""}}};
@@ -127,7 +128,7 @@ std::string summary_html_line(std::string_view text, std::size_t limit = kSummar
   return summary_html(one_line(clean_text(text), limit));
 }
 
-// In a cell of a table a bar ends the cell, even in a code span.
+// A `|` ends a table cell, even in a code span.
 std::string markdown_cell(std::string_view text) {
   const std::string line = one_line(clean_text(text), kSummaryLineBytes);
   return line.find('|') == line.npos ? markdown_code(line) : markdown_prose(line);
@@ -138,7 +139,7 @@ std::string outcome_of_cause(const CauseGroup& group) {
   return group.is_flaky ? "flaky" : readable(group.cases.front()->verdict);
 }
 
-// "xpu-sim:0, xpu-sim:1 and 2 more": where the cases went wrong.
+// Returns the devices on which the cases failed: "xpu-sim:0, xpu-sim:1 and 2 more".
 std::string devices_of_cause(const CauseGroup& group) {
   constexpr std::size_t kMostNamed = 2;
   std::set<std::string> devices;
@@ -181,7 +182,7 @@ std::string telemetry_line(const ResolvedCase& test) {
   return text.empty() ? "" : fmt::format("telemetry:     {}\n", text);
 }
 
-// Folded, on two lines of HTML: there are many, and a summary of ten causes fits on a page.
+// Returns a folded entry on two lines of HTML, so that a summary with ten causes fits on a page.
 std::string cause_entry(const CauseGroup& group) {
   const ResolvedCase& first = *group.cases.front();
   const std::string place = to_string(place_of(first));
@@ -196,7 +197,7 @@ std::string cause_entry(const CauseGroup& group) {
                      case_list_html(group.cases), summary_html(text));
 }
 
-// One entry for each cause, of failures and of flaky cases.
+// Adds one entry for each cause of failures and flaky cases.
 void add_causes(MarkdownPage& page, const ResolvedRun& run) {
   const std::vector<CauseGroup>& groups = run.causes;
   if (groups.empty()) return;
@@ -220,7 +221,7 @@ std::string group_entry(const std::string& name, const std::vector<const Resolve
   return out + '\n';
 }
 
-// Cases of one outcome that are not among the causes, by reason, the most frequent reason first.
+// Adds cases of one outcome that are not among the causes, by reason, the most frequent reason first.
 void add_by_reason(MarkdownPage& page, const ResolvedRun& run, Outcome outcome, std::string_view title) {
   std::map<std::string, std::vector<const ResolvedCase*>> groups;
   for (const ResolvedCase& test : run.cases) {
@@ -248,7 +249,7 @@ void add_by_reason(MarkdownPage& page, const ResolvedRun& run, Outcome outcome, 
     page.add(fmt::format("- and {} more reasons: see `report.json`\n", sorted.size() - shown));
 }
 
-// What the runs of a case on each device show.
+// Adds the results of repeated runs of a case on each device.
 void add_each_device(MarkdownPage& page, const ResolvedRun& run) {
   page.title("\n## On each device\n\n| case | conclusion | failed attempts |\n| --- | --- | --- |\n");
   std::size_t shown = 0;
@@ -265,7 +266,7 @@ void add_each_device(MarkdownPage& page, const ResolvedRun& run) {
   if (shown > kMaxShown) page.add(fmt::format("\n{} more cases: see `report.json`\n", shown - kMaxShown));
 }
 
-// How often the cases of --repeat 2h failed, and what --repeat 99%:1% excludes.
+// Adds the failure rates of cases repeated with --repeat 2h, and the claims of --repeat 99%:1%.
 void add_failure_rates(MarkdownPage& page, const ResolvedRun& run) {
   page.title("\n## Failure rates\n\n");
   std::size_t shown = 0;
@@ -277,7 +278,7 @@ void add_failure_rates(MarkdownPage& page, const ResolvedRun& run) {
   if (shown > kMaxShown) page.add(fmt::format("- {} more cases: see `report.json`\n", shown - kMaxShown));
 }
 
-// How long each entry of the list still holds, counted from the start of the run.
+// Adds the remaining days of each known failure, counted from the start of the run.
 void add_days_left(MarkdownPage& page, const ResolvedRun& run) {
   if (!run.plan.known_failures) return;
   page.title("\n## Days left of known failures\n\n");
@@ -320,7 +321,7 @@ void add_marks(MarkdownPage& page, const ResolvedRun& run) {
   }
 }
 
-// Devices that get no more cases.
+// Adds the devices that get no more cases.
 void add_drained(MarkdownPage& page, const ResolvedRun& run) {
   page.title("\n## Drained devices\n\n");
   for (const DeviceHealth& health : run.health) {
@@ -348,7 +349,7 @@ std::string stack_line(const RunPlanned& plan) {
   return line;
 }
 
-// Folded, one line of HTML for each subject.
+// Adds a folded section with one line of HTML for each subject.
 void add_surroundings(MarkdownPage& page, const ResolvedRun& run) {
   const RunPlanned& plan = run.plan;
   std::string text = "containment: " + plan.containment.layer;

@@ -60,7 +60,7 @@ TEST(Summary, GreenHardwareRunHasNoMarks) {
   EXPECT_THAT(text, Not(HasSubstr("<pre>")));
 }
 
-// 45 failures with 10 causes, of 2000 cases: each cause has an entry, and the whole is at most 60 lines.
+// Of 2000 cases 45 fail with 10 causes. Each cause has an entry, and the summary has at most 60 lines.
 TEST(Summary, GroupsFailuresByCause) {
   constexpr int kCases = 2000;
   constexpr int kFailures = 45;
@@ -212,7 +212,7 @@ TEST(Summary, ListsDaysLeftOfKnownFailures) {
   EXPECT_THAT(summary_markdown(resolved_of({plan_of({planned("s/a")})})), Not(HasSubstr("Days left")));
 }
 
-// The first case finds the device unhealthy, and 29 others have no other one: they are counted.
+// The first case detects that the device is unhealthy. The other 29 cases have no device, and are only counted.
 TEST(Summary, UnhealthyDeviceIsHeadline) {
   std::vector<PlannedCase> cases;
   for (int i = 0; i < 30; ++i) cases.push_back(planned("s/" + std::to_string(i)));
@@ -250,7 +250,7 @@ TEST(Summary, NamesTestedCommit) {
                 "commit.\n"));
 }
 
-// It failed less than a case that was never started.
+// An interrupted case is counted like a case that never started, and not as a failure.
 TEST(Summary, InterruptedCaseIsNotFailure) {
   const std::string text = summary_markdown(
       resolved_of({plan_of({planned("a/bad"), planned("a/cut"), planned("a/never")}), started("a/bad"),

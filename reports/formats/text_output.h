@@ -1,4 +1,4 @@
-// Where a report goes while it is written: in pieces, so that no writer holds a whole report. Example:
+// The output of a report writer. It passes the text on in pieces, so that no writer holds a complete report. Example:
 //
 //   std::string text;
 //   TextOutput output([&](std::string_view piece) { text += piece; });
@@ -24,7 +24,7 @@ class TextOutput {
   TextOutput(const TextOutput&) = delete;
   TextOutput& operator=(const TextOutput&) = delete;
 
-  // What has not been handed over yet. Who adds to it calls passed() now and then.
+  // The text that is not yet passed on. Writers append to it, and call passed() regularly.
   std::string& pending() { return pending_; }
   void passed() {
     if (pending_.size() >= kPiece) flush();
@@ -41,13 +41,13 @@ class TextOutput {
   std::string pending_;
 };
 
-// Whether a text, as nearly every one, is printable ASCII without any of these characters: it stands for itself. Eight
-// bytes at a time, for each text of a report is asked.
+// Returns whether a text is printable ASCII without any of the characters `kMarks`, so that it needs no escaping. This
+// is the usual case. It reads eight bytes at a time, because reports call it for every text.
 template <char... kMarks>
 bool stands_for_itself(std::string_view text) {
   constexpr std::uint64_t kOnes = 0x0101010101010101;
   constexpr std::uint64_t kHigh = kOnes << 7;
-  // Has the high bit of a byte that is below `limit`; without one it has none.
+  // The result has the high bit of a byte set if a byte is below `limit`. If no byte is below it, no high bit is set.
   const auto below = [](std::uint64_t bytes, std::uint64_t limit) {
     return (bytes - kOnes * limit) & ~bytes;
   };
@@ -66,7 +66,7 @@ bool stands_for_itself(std::string_view text) {
   return is_plain(rest);
 }
 
-// What `writer(TextOutput&)` writes, whole.
+// Returns the complete text that `writer(TextOutput&)` writes.
 template <typename Writer>
 std::string text_of(const Writer& writer) {
   std::string text;

@@ -8,10 +8,10 @@
 namespace proctor {
 namespace {
 
-constexpr std::string_view kNewline = "&#10;";  // in an attribute
+constexpr std::string_view kNewline = "&#10;";  // for attributes
 
-// What stands for a character; "": itself. A reader normalises CR everywhere, and LF and TAB in attributes (XML 1.0
-// sections 2.11 and 3.3.3); as character references they survive.
+// Returns the reference for a character; "" if it needs none. Readers normalise CR everywhere, and LF and TAB in
+// attributes (XML 1.0 sections 2.11 and 3.3.3). Character references are preserved.
 std::string_view reference_of(char c, bool in_attribute) {
   switch (c) {
     case '&':
@@ -51,7 +51,7 @@ void append_line(std::string& out, std::string_view value, bool in_attribute) {
   out += text.substr(done);
 }
 
-// Line by line: few need to be cleaned, and nothing that is cleaned away goes over the end of one.
+// Processes the text line by line, because few lines need cleaning, and no cleaned sequence crosses a line end.
 void append_escaped(std::string& out, std::string_view value, bool in_attribute) {
   for (auto end = value.find('\n'); end != value.npos; end = value.find('\n')) {
     append_line(out, value.substr(0, end), in_attribute);

@@ -1,10 +1,10 @@
-// A small XML 1.0 writer. Every string goes through clean_text() and is escaped: no input makes the output
-// ill-formed. Elements are indented unless they hold text; never CDATA, because `]]>` would end it. What is written is
-// handed over in pieces, so that a report of 100,000 cases is never in memory.
+// A streaming writer of XML 1.0, for the JUnit files. Every string goes through clean_text() and is escaped, so no
+// input makes the output ill-formed. Elements are indented unless they contain text. CDATA is never used, because `]]>`
+// would end it. The text is passed on in pieces, so that a report of 100,000 cases is never in memory.
 //
-// Why not a library: pugixml and TinyXML-2 make a tree before they write. The writers of libxml2 and of TinyXML-2
-// (XMLPrinter) stream, but both take zero-terminated text, know nothing of characters that XML forbids (the one writes
-// them, the other stops), and would still need the cleaning in front of them, which is most of what is here.
+// No library is used. pugixml and TinyXML-2 build a tree before they write. The writers of libxml2 and of TinyXML-2
+// (XMLPrinter) stream, but take zero-terminated text and do not handle characters that XML forbids: one writes them,
+// the other stops. They would still need the cleaning, which is most of this code.
 #pragma once
 
 #include <cstddef>
@@ -18,19 +18,19 @@ namespace proctor {
 
 class XmlWriter {
  public:
-  // A document.
+  // Writes a document.
   explicit XmlWriter(TextOutput& output);
-  // A part of one, that lies `depth` elements deep, for insert().
+  // Writes a part of a document at nesting depth `depth`, for insert().
   XmlWriter(TextOutput& output, std::size_t depth) : output_(output), depth_(depth) {}
 
-  XmlWriter& open(std::string_view element);  // a name of ours: not checked
+  XmlWriter& open(std::string_view element);  // the name is not checked
   XmlWriter& attribute(std::string_view name, std::string_view value);
   XmlWriter& text(std::string_view value);
-  // Elements that another writer wrote at this depth.
+  // Inserts elements that another writer wrote at this depth.
   XmlWriter& insert(std::string_view elements);
   XmlWriter& close();
 
-  // Closes whatever is open, and ends the document.
+  // Closes all open elements, and ends the document.
   void finish();
 
  private:

@@ -1,4 +1,4 @@
-// What is asked of the cases of a cell: how they ended, and which of their failures are known.
+// The rules about the cases of a cell: their outcomes, and which of their failures are known.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kShownIds = 20;
 
-// A device and a stack that the entry is about.
+// Returns whether the device and the stack of the attempt match the entry.
 bool holds_on(const GateKnownFailure& entry, const Attempt& attempt) {
   const auto is_named = [&](const PlannedDevice* device) { return glob_match(entry.device, device->name); };
   if (!entry.device.empty() && std::ranges::none_of(attempt.devices(), is_named)) return false;
@@ -30,12 +30,13 @@ bool holds_on(const GateKnownFailure& entry, const Attempt& attempt) {
 bool explains(const GateKnownFailure& entry, const Attempt& attempt) {
   static const Verdict kRetried{Outcome::kFail, {}};
   const Verdict& its = passed_after_retry(attempt) ? kRetried : verdict_of(attempt);
-  if (its.outcome == Outcome::kPass) return true;         // a failure is known, whatever it was
-  const bool by_marker = its.outcome == Outcome::kXfail;  // of a framework: it does not say as what
+  if (its.outcome == Outcome::kPass) return true;  // whichever failure was known
+  const bool by_marker =
+      its.outcome == Outcome::kXfail;  // a framework's marker does not state the kind of the failure
   return (by_marker || its.outcome == entry.outcome) && glob_match(entry.reason, its.reason.text());
 }
 
-// Cases that one rule is against; `words` completes "3 cases ".
+// Fails the rule if any case satisfies `is`. `words` completes "3 cases ".
 template <typename Is>
 void no_case(const CellView& view, GateFinding& finding, const std::string& words, const Is& is) {
   std::map<std::string, int> verdicts;
@@ -120,7 +121,7 @@ void executed_rule(const CellView& view, GateFinding& finding) {
   });
 }
 
-// Whether the policy has the reason. Each entry that has it is used.
+// Returns whether the policy accepts the reason. Each matching entry counts as used.
 bool accepts_skip(const CellView& view, const std::string& reason) {
   bool accepted = false;
   for (const GateSkip& skip : view.policy().skips) {
@@ -148,7 +149,7 @@ void skips_rule(const CellView& view, GateFinding& finding) {
                                    count_text(count, "case"), clean_text(reason)));
 }
 
-// The first entry that is about the case, and about each attempt that tells how it ended; null.
+// Returns the first entry that matches the case and each of its telling attempts; otherwise null.
 JudgedEntry* entry_about(std::vector<JudgedEntry>& entries, const ResolvedCase& test) {
   const std::vector<const Attempt*> telling = telling_attempts(test);
   if (telling.empty()) return nullptr;
@@ -213,7 +214,7 @@ void expected_rule(const CellView& view, GateFinding& finding) {
     fail_rule(finding, fmt::format("{} expected to fail: {}", count_text(count, "case"), text));
 }
 
-// Also where the run itself did not know the list. An entry with a mistake fails by itself.
+// This rule also applies if the run did not have the list. An entry with a mistake fails another rule.
 void unexpected_pass_rule(const CellView& view, GateFinding& finding) {
   no_case(view, finding, "passed although a failure is known: remove the entry or the marker",
           [&](const ResolvedCase& test) {

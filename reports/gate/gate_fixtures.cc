@@ -44,7 +44,7 @@ PlannedDevice card(const std::string& id) {
 
 Json record_of(const Event& event) { return parse_json(to_json_line(event)); }
 
-// The verdict of a text such as "fail(wrong answer)".
+// Parses a verdict such as "fail(wrong answer)".
 Verdict verdict_of(const std::string& text) {
   const auto open = text.find('(');
   const auto outcome = parse_outcome(text.substr(0, open));
@@ -81,9 +81,9 @@ SceneRun good_run() {
   return run;
 }
 
-// ---- journals ----
+// ---- Journals ----
 
-// As a runner writes it: the version comes first.
+// Writes a record like a runner, with the version first.
 std::string line_of(Json record) {
   const std::string version = record["v"].dump();
   record.erase("v");
@@ -97,7 +97,7 @@ std::string sealed(const std::vector<Json>& records) {
   return text;
 }
 
-// Makes the reports fit a journal that was changed.
+// Renders the reports again after a change of the journal.
 RenderedFiles render_again(const fs::path& run_dir) {
   const auto model = load_journal(run_dir / "journal.jsonl");
   if (!model) return {};
@@ -113,7 +113,7 @@ void list_rendered(const fs::path& run_dir, const RenderedFiles& rendered) {
   write_file(run_dir / "journal.jsonl", journal + chain.append(rendered_record(rendered)));
 }
 
-// ---- changes of files ----
+// ---- Changes of files ----
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   for (auto at = text.find(from); at != text.npos; at = text.find(from, at + to.size()))
@@ -128,8 +128,9 @@ std::string without_digests(const std::string& journal) {
   return text;
 }
 
-// `change` has the name of the file, and one of: text, more, cut, from with to, without_digests, pipe, link. Also
-// `and_digest`, of the file in the journal, and `and_render`, of all reports.
+// `change` has the name of the file, and one of: text, more, cut, from with to, without_digests, pipe, link. It may
+// also have `and_digest`, which updates the file's digest in the journal, and `and_render`,
+// which renders all reports again.
 void change_file(const fs::path& run_dir, const Json& change) {
   const fs::path path = run_dir / change.at("name");
   const std::string before = read_file_or_empty(path.string());
@@ -155,7 +156,7 @@ void change_file(const fs::path& run_dir, const Json& change) {
   if (change.contains("and_render")) render_again(run_dir);
 }
 
-// ---- known failures ----
+// ---- Known failures ----
 
 Json with_defaults(const Json& entry) {
   Json whole = {{"case", "memory.xpu/Copy.D"},
@@ -195,7 +196,7 @@ GateKnownFailure judged(const Json& entry, std::ptrdiff_t line) {
 
 }  // namespace
 
-// ---- changes of a scene ----
+// ---- Changes of a scene ----
 
 void add_gate_key(GateScene& scene, const std::string& line) {
   scene.policy.insert(scene.policy.find("[[cell]]"), line + "\n");
@@ -272,7 +273,7 @@ std::string plan_text(const std::vector<std::string>& ids, const Json& extent) {
   return plan.dump(1) + "\n";
 }
 
-// ---- scenes ----
+// ---- Scenes ----
 
 GateScene good_scene() {
   GateScene scene;
@@ -333,7 +334,7 @@ GateScene sharded_scene() {
   return scene;
 }
 
-// ---- files ----
+// ---- Files ----
 
 void write_scene(const GateScene& scene, const fs::path& directory) {
   write_file(directory / "gate.toml", scene.policy);

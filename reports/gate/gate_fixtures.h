@@ -1,4 +1,4 @@
-// A release that a gate lets pass, as files, and changes of it. For the tests.
+// A release that a gate accepts, as files, and changes of it. For the tests.
 #pragma once
 
 #include <filesystem>
@@ -16,21 +16,23 @@ namespace proctor::testing_support {
 
 using Json = nlohmann::json;
 
+// One run of a scene, as records of its journal.
 struct SceneRun {
   std::string directory{};
-  std::vector<Json> records{};  // of its journal: first the plan, last the end
-  bool lists_rendered = false;  // behind its end, as a runner does
-  std::vector<Json> files{};    // changes of its files, when all are written (change_file())
+  std::vector<Json> records{};  // records of its journal: the plan first, the end last
+  bool lists_rendered = false;  // the list of reports follows the end, as a runner writes it
+  std::vector<Json> files{};    // changes of its files after all files are written (change_file())
 
   Json& plan() { return records.front(); }
 };
 
+// All inputs of a gate, before they are written to files.
 struct GateScene {
   std::string policy{};
   std::vector<std::string> plan_ids{};
   std::vector<SceneRun> runs{};
   std::optional<GateKnownFailures> known_failures{};
-  std::map<std::string, std::string> files{};  // in the directory of the policy
+  std::map<std::string, std::string> files{};  // files in the directory of the policy
   std::map<std::string, GateLock> locks{};
   std::optional<std::set<std::string>> signed_digests{};
   std::optional<GateBaseline> baseline{};
@@ -40,37 +42,37 @@ struct GateScene {
   SceneRun& run() { return runs.front(); }
 };
 
-// One run of four cases on two cards, of which all is good.
+// One run of four cases on two cards, in which all cases pass.
 GateScene good_scene();
-// The good scene on hardware, with the evidence of the kernel.
+// The good scene on hardware, with evidence from the kernel.
 GateScene hardware_scene();
-// The same cases as four shards of one plan, of which the last one has none.
+// The same cases as four shards of one plan. The last shard has no cases.
 GateScene sharded_scene();
 
-// ---- changes of a scene ----
+// ---- Changes of a scene ----
 
 void add_gate_key(GateScene& scene, const std::string& line);
-// A verdict is written as in "fail(wrong answer)". A case without attempts has no end.
+// Sets the attempts of a case. A verdict has the form "fail(wrong answer)". A case without attempts has no end.
 void set_case(SceneRun& run, const std::string& id, const std::vector<std::string>& attempts);
 void set_end(SceneRun& run, const std::string& id, const std::string& verdict);
 void remove_case(SceneRun& run, const std::string& id);
-// The policy has a list with these entries (case, reason, device, owner, issue, added, expires, predicted, and the mistake
-// that is found in it), and the last case fails as expected.
+// Adds a list with these entries to the policy (case, reason, device, owner, issue, added, expires, predicted, and the
+// mistake in the entry), and makes the last case fail as expected.
 void expect_failures(GateScene& scene, const Json& entries);
-// The cases of the run are those of the plan.
+// Makes the cases of the plan equal to those of the run.
 void plan_again(GateScene& scene);
-// The members of a plan's file that a gate reads. `extent`: more members.
+// Returns the members of a plan file that a gate reads. `extent` has more members.
 std::string plan_text(const std::vector<std::string>& ids, const Json& extent = Json::object());
 
-// ---- files ----
+// ---- Files ----
 
-// gate.toml, plan.json and the run directories.
+// Writes gate.toml, plan.json and the run directories.
 void write_scene(const GateScene& scene, const std::filesystem::path& directory);
-// Reads a scene that was written, with the runs in this order.
+// Reads a written scene. `backwards` reverses the order of the runs.
 Result<GateInputs> read_scene(const GateScene& scene, const std::filesystem::path& directory,
                               bool backwards = false);
 
-// The text of each rule that does not hold, to search in it.
+// Returns the text of each rule that does not hold, for searches.
 std::string describe(const GateVerdict& verdict);
 
 }  // namespace proctor::testing_support

@@ -15,9 +15,9 @@ namespace proctor {
 namespace {
 
 constexpr std::size_t kShownCases = 10;
-constexpr std::size_t kLongestShown = 4000;  // bytes; gate.json has all
+constexpr std::size_t kLongestShown = 4000;  // in bytes; gate.json is complete
 
-// Two directories with the same files have the same verdict.
+// Only the file name is written, so that equal files in two directories give equal verdicts.
 std::string name_of_file(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string_view verdict_text(bool passed) { return to_string(passed_or_failed(passed)); }
@@ -64,7 +64,7 @@ void write_cell_verdict(JsonWriter& json, const GateCellVerdict& cell) {
   json.objects("rules", cell.rules, write_gate_finding);
 }
 
-// Text in a table or a list of Markdown.
+// Escapes text for a table or a list of Markdown.
 std::string plain(std::string_view text) { return markdown_escaped(in_one_line(text)); }
 
 void add_failed_rules(std::string& out, const std::string& name, const std::vector<GateFinding>& findings) {
@@ -152,7 +152,7 @@ std::string gate_markdown(const GateInputs& inputs, const GateVerdict& verdict) 
   return out;
 }
 
-// https://github.com/in-toto/attestation: Statement v1, with a predicate of test results v0.1.
+// The format is Statement v1 of https://github.com/in-toto/attestation, with a predicate of test results v0.1.
 std::string gate_statement(const GateInputs& inputs, const GateVerdict& verdict) {
   std::string text = text_of([&](TextOutput& output) {
     JsonWriter json(output);

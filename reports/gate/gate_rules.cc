@@ -11,7 +11,7 @@ namespace proctor {
 
 namespace {
 
-// Bad in one attempt, and not in the end, whatever its marks say.
+// Returns whether a case failed in one attempt and finally passed or was skipped, independent of its marks.
 bool recovered(const ResolvedCase& test) {
   return (test.verdict.outcome == Outcome::kPass || test.verdict.outcome == Outcome::kSkip) &&
          std::ranges::any_of(test.attempts, [](const Attempt& attempt) {
@@ -50,7 +50,7 @@ std::string listed(const std::set<std::string>& texts, std::string_view between)
   return joined({texts.begin(), texts.end()}, between);
 }
 
-// ---- a case ----
+// ---- A case ----
 
 GateResult gate_result_of(const ResolvedCase& test) {
   return gate_result(meaning_of(test.verdict, test.planned.kind));
@@ -68,7 +68,7 @@ bool covers(const GateKnownFailure& entry, std::string_view id) {
   return std::ranges::any_of(entry.cases, [&](const std::string& glob) { return glob_match(glob, id); });
 }
 
-// ---- a run ----
+// ---- A run ----
 
 bool has_suite(const GateReport& report, const std::string& suite, const std::string& backend) {
   return std::ranges::any_of(
@@ -108,7 +108,7 @@ bool was_given(const RunPlanned& plan, std::string_view option) {
   return std::ranges::find(options, option, &NarrowingOption::option) != options.end();
 }
 
-// ---- a cell ----
+// ---- A cell ----
 
 CellView::CellView(Judging& judging, const GateCell& asked) : all(judging), cell(asked) {
   const auto found = judging.inputs.plans.find(cell.plan);

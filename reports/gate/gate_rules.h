@@ -1,4 +1,4 @@
-// The rules that are asked of each cell, and what rules see: the inside of judge.cc.
+// The rules for each cell, and the data that rules read. Only the files of reports/gate include it.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace proctor {
 
-// What the gate makes of an outcome: it follows from the exit code of a run with such a case. A failure of the machine
-// counts as missing.
+// The meaning of an outcome for the gate. It follows from the exit code of a run with such a case. A failure of the
+// machine counts as missing.
 enum class GateResult { kPasses, kNeedsEntry, kFails, kMissing };
 
 constexpr GateResult gate_result(const OutcomeMeaning& meaning) {
@@ -36,42 +36,44 @@ using Texts = std::vector<std::string>;
 
 inline constexpr std::int64_t kMsOfHour = 3'600'000;
 
+// A known failure, and the number of cases that it excused.
 struct JudgedEntry {
   const GateKnownFailure* entry = nullptr;
   int hits = 0;
 };
 
-// What is computed once.
+// Data that is computed once for all rules.
 struct Judging {
   const GateInputs& inputs;
   std::int64_t at_ms = 0;
   std::vector<const GateReport*> reports{};  // sorted, each journal once
-  Texts repeated{};                          // names of those that were given more than once
+  Texts repeated{};                          // names of runs that were given more than once
   std::vector<JudgedEntry> entries{};
-  std::set<std::string> used_skips{};  // reasons of the policy
+  std::set<std::string> used_skips{};  // reasons in the policy that some case has
   std::set<const GateReport*> taken{};
 };
 
-// Milliseconds since 1970.
+// An interval in milliseconds since 1970.
 struct GateSpan {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
-// A device that executed something of a cell, and when.
+// A device that executed cases of a cell, and the times of these cases.
 struct CellDevice {
   const GateReport& report;
   PlannedDevice device{};
   std::vector<GateSpan> busy{};
 };
 
+// One cell of the policy with the runs and devices that belong to it. Rules read it.
 class CellView {
  public:
   CellView(Judging& judging, const GateCell& cell);
 
   const GatePolicy& policy() const { return all.inputs.policy; }
   bool has_case_in(const GateReport& report) const;
-  // Null: the cell has no plan, or its plan has no case of the suite.
+  // Returns null if the cell has no plan, or if its plan has no case of the suite.
   const Texts* planned_ids() const;
   int planned() const;
   int executed() const;
@@ -90,21 +92,21 @@ class CellView {
   Judging& all;
   const GateCell& cell;
   std::vector<const GateReport*> reports{};
-  std::vector<CellDevice> devices{};  // by report and id
+  std::vector<CellDevice> devices{};  // ordered by report and id
   const GatePlan* plan = nullptr;
 
  private:
-  // Each case counts once, even if two runs that fill the cell have it.
+  // Counts each case once, even if two runs of the cell have it.
   int count_cases(bool (*is)(const ResolvedCase&)) const;
 };
 std::vector<CellDevice> devices_of(const CellView& view);
 
-// A rule that is asked of each cell.
+// A rule that is applied to each cell.
 struct CellRule {
   std::string_view name;
   void (*ask)(const CellView& view, GateFinding& finding);
 };
-// In the order in which a verdict has them.
+// The rules in the order of a verdict.
 std::span<const CellRule> run_rules();
 std::span<const CellRule> case_rules();
 std::span<const CellRule> machine_rules();
@@ -112,7 +114,8 @@ std::span<const CellRule> machine_rules();
 void fail_rule(GateFinding& finding, std::string why);
 std::string listed(const std::set<std::string>& texts, std::string_view between = ", ");
 
-// Asks each run of the cell. Returns how many things are wrong with them: `why` returns a sentence for each.
+// Calls `why` for each run of the cell, and fails the rule with each returned sentence.
+// Returns the number of sentences.
 template <typename Why>
 std::size_t ask_each_run(const CellView& view, GateFinding& finding, const Why& why) {
   const std::size_t before = finding.reasons.size();
@@ -122,17 +125,17 @@ std::size_t ask_each_run(const CellView& view, GateFinding& finding, const Why& 
   return finding.reasons.size() - before;
 }
 
-// ---- a case ----
+// ---- A case ----
 
 GateResult gate_result_of(const ResolvedCase& test);
 bool was_executed(const Verdict& verdict);
 bool counts_as_executed(const ResolvedCase& test);
 bool covers(const GateKnownFailure& entry, std::string_view id);
 
-// ---- a run ----
+// ---- A run ----
 
 bool has_suite(const GateReport& report, const std::string& suite, const std::string& backend);
-std::string fact(const GateReport& report, std::string_view name);  // of the stack; "": unknown
+std::string fact(const GateReport& report, std::string_view name);  // a fact of the stack; "": unknown
 const SubjectFact& subject_fact(const GateReport& report, const std::string& name);
 std::string models_in(const GateReport& report, const std::string& backend);
 bool has_model(const GateReport& report, const std::string& backend, const std::string& glob);

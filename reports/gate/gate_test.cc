@@ -1,4 +1,5 @@
-// The wrong ways to pass are refused, each by its name; and each rule is needed: without it one of them passes.
+// Tests that each invalid release is rejected by its rule, and that each rule is needed:
+// without it an invalid release passes.
 #include "reports/gate/gate.h"
 
 #include <fcntl.h>
@@ -22,7 +23,7 @@
 #include "reports/gate/wrong_ways.h"
 #include "reports/resolve/test_journal.h"
 
-// The C library loses the memory of LOCPATH each time that a locale is set.
+// The C library leaks the memory of LOCPATH each time a locale is set.
 // NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer's name
 extern "C" const char* __lsan_default_suppressions() { return "leak:argz_add_sep"; }
 
@@ -32,7 +33,7 @@ namespace {
 using namespace testing_support;
 using ::testing::HasSubstr;
 
-// A scene that was written and read.
+// A scene that is written to files and read again.
 class Staged {
  public:
   explicit Staged(const GateScene& scene, bool backwards = false) {
@@ -40,7 +41,7 @@ class Staged {
     inputs_ = read_scene(scene, directory_.path(), backwards);
   }
 
-  // The rules that do not hold; "" if the gate passes.
+  // Returns the rules that do not hold; "" if the gate passes.
   std::string refusal(const std::set<std::string>& left_out = {}) const {
     if (!inputs_) return inputs_.error().what;
     const auto verdict = judge(*inputs_, left_out);
@@ -62,7 +63,8 @@ TEST(Gate, GoodReportsAreGreen) {
   for (const GoodWay& way : good_ways()) EXPECT_EQ(Staged(way.scene).refusal(), "") << way.name;
 }
 
-// The gate compares the reports with the digests in the journal, and does not make them again (docs/reference/gate.md).
+// The gate compares the reports with the digests in the journal, and does not render them again
+// (docs/reference/gate.md).
 TEST(Gate, AcceptsReportsWithRecomputedDigests) {
   const GateScene scene = good_scene();
   const TempDir directory;
@@ -93,7 +95,7 @@ TEST(Gate, RejectsEachInvalidRunWithReason) {
   }
 }
 
-// The only record that may follow the end, besides the list of reports.
+// Besides the list of reports, only this record may follow the end.
 TEST(Gate, LateReportLossIsNotJournalChange) {
   const std::string refusal =
       Staged(
@@ -119,7 +121,7 @@ TEST(Gate, InvalidRunTableIsComplete) {
 }
 
 TEST(Gate, EachRuleRejectsSomeInvalidRun) {
-  std::map<std::string, std::string> needed;  // rule -> the wrong way that only it refuses
+  std::map<std::string, std::string> needed;  // rule -> the release that only this rule rejects
   for (const WrongWay& way : wrong_ways()) {
     if (way.rule.empty() || needed.contains(way.rule)) continue;
     const Staged staged(way.scene);
@@ -157,7 +159,8 @@ std::vector<GateScene> scenes_of_all_colours() {
       scene_after(R"({cell = "soak = { device_hours = 1234.5, resets = 0 }", gate = "max_age = \"2h\""})")};
 }
 
-// While it lives, the C library and the streams write 1.234,5. It is made here, for few machines have such a locale.
+// Sets a locale in which the C library and the streams write 1.234,5. It creates the locale,
+// because few machines have one.
 class CommaLocale {
  public:
   CommaLocale() {
@@ -169,7 +172,7 @@ class CommaLocale {
     ::setenv("LOCPATH", directory_.path().c_str(), 1);
     try {
       std::locale::global(std::locale("comma"));
-    } catch (const std::runtime_error&) {  // localedef could not make it
+    } catch (const std::runtime_error&) {  // localedef could not create the locale
     }
   }
   ~CommaLocale() {
@@ -187,7 +190,7 @@ class CommaLocale {
   std::string said_;
 };
 
-// Also in another directory, for each Staged has its own: no path of this machine is in a verdict.
+// Each Staged has its own directory, so this also proves that no path of this machine is in a verdict.
 TEST(Gate, OutputIsIndependentOfLocaleAndDirectory) {
   for (const GateScene& scene : scenes_of_all_colours()) {
     const std::string once = all_formats(scene, false);
@@ -240,7 +243,7 @@ TEST(Gate, AllowedVariableIsListedAsRelaxation) {
   EXPECT_EQ(allowed.inputs().policy.relaxations.back().key, "gate.variables");
 }
 
-// On the machine of the run, the journal is compared with the runner's own copy.
+// On the machine of the run, the journal is compared with the runner's own copy of its digest.
 TEST(Gate, RejectsJournalThatDiffersFromSeal) {
   const TempDir directory;
   write_scene(good_scene(), directory.path());
@@ -261,8 +264,8 @@ TEST(Gate, RejectsJournalThatDiffersFromSeal) {
               HasSubstr("it was changed after its runner wrote it"));
 }
 
-// A journal that grows when a file is opened: the lease of the file (fcntl(2)) raises a signal in the thread that opens it,
-// before the call returns.
+// A journal that grows when a file is opened. The lease of the file (fcntl(2)) raises a signal in the thread that opens
+// it, before the call returns.
 struct GrowingJournal {
   UniqueFd journal{};
   UniqueFd leased{};
@@ -276,7 +279,7 @@ void grow(int /*signal*/) {
   ::fcntl(leased.get(), F_SETLEASE, F_UNLCK);
 }
 
-// Reports that the journal has no digest of are made again from it, for which it is read twice.
+// If the journal has no digest of a report, the gate renders the report again, which reads the journal a second time.
 TEST(Gate, RejectsJournalThatGrowsWhileRead) {
   GateScene scene = good_scene();
   scene.run().lists_rendered = true;
@@ -306,7 +309,7 @@ TEST(Gate, RejectsJournalThatGrowsWhileRead) {
   EXPECT_TRUE(read_gate_report(run_dir, "run")) << "the longer journal is a good one";
 }
 
-// No byte at which a journal is cut makes it good.
+// A journal that is cut at any byte must be rejected.
 TEST(Gate, TruncatedJournalIsNeverGreen) {
   const GateScene scene = good_scene();
   const TempDir directory;

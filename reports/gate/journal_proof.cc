@@ -18,18 +18,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// By this variable Level Zero's loader takes another driver than that of the machine. Proctor itself sets it to hide cards.
+// With this variable Level Zero's loader loads another driver than that of the machine.
+// Proctor itself sets it to hide cards.
 bool report_another_driver(const EnvironmentVariable& variable) {
   return variable.name == "ZE_ENABLE_ALT_DRIVERS" && !variable.value.value_or("").empty() &&
          variable.by != "proctor";
 }
 
-// ---- how a journal is read ----
+// ---- Reading a journal ----
 
 constexpr std::size_t kLongestLine = std::size_t{256} << 20;
 constexpr std::int64_t kClockGrainMs = 1000;
 
-// Lines of a file, of which none fills the memory.
+// Reads a file line by line, with a limit on the length of a line.
 class Lines {
  public:
   enum class Got { kWhole, kCut, kEnd, kTooLong, kUnreadable };
@@ -38,7 +39,7 @@ class Lines {
 
   bool is_open() const { return file_.is_open(); }
 
-  // Without its newline; kCut: it has none.
+  // Reads a line without its newline. kCut: the last line has no newline.
   Got next(std::string& line) {
     line.clear();
     for (;;) {
@@ -79,7 +80,7 @@ struct ReadError {
   }
 };
 
-// Records of ours begin with it.
+// Returns the version of a record; 0 for other text. Every record begins with its version.
 int version_of(std::string_view line) {
   constexpr std::string_view kStart = "{\"v\":";
   int version = 0;
@@ -88,7 +89,7 @@ int version_of(std::string_view line) {
   return version;
 }
 
-// What no rule asks. It is most of a journal.
+// Drops the details that no rule reads, which are most of a journal.
 void drop_details(Event& event) {
   if (auto* start = std::get_if<AttemptStarted>(&event)) {
     if (other_driver_in(start->environment).empty()) start->environment = {};
@@ -105,12 +106,13 @@ void drop_details(Event& event) {
   }
 }
 
-// The reports are written after the end.
+// This warning may follow the end, because reports are written after the end.
 bool is_report_lost(const Event& event) {
   const auto* warning = std::get_if<Warning>(&event);
   return warning != nullptr && warning->code == WarningCode::kReportNotWritten;
 }
 
+// Reads the records of one journal, and collects its flaws.
 class StrictReader {
  public:
   StrictReader(ReadError error, bool whole) : error_(std::move(error)), whole_(whole) {}
@@ -177,19 +179,19 @@ class StrictReader {
     return {};
   }
 
-  // Of reports that were rendered before the end, or twice, nobody knows which are there.
+  // If reports were rendered before the end or twice, the digests that apply are unknown.
   void take(RenderedFiles rendered) {
     if (!recorded().ended) return flaw("it lists rendered files before the end of the run");
     if (!report_.rendered.empty()) return flaw("it lists the rendered files twice");
     report_.rendered = std::move(rendered);
   }
 
-  // One sentence for the first of many: after a wrong digest each that follows is wrong as well.
+  // Reports only the first of equal flaws, because after a wrong digest all following digests are wrong, too.
   void flaw(const std::string& what, const std::string& case_id = {}) {
     if (said_.insert(what + case_id).second) report_.flaws.push_back({number_, what, case_id});
   }
 
-  // A run has a clock of its own, which begins at 0.
+  // Checks the times of the run's own clock, which begins at 0.
   void check_moment(const Event& event) {
     const std::int64_t moment = std::visit(
         [](const auto& its) -> std::int64_t {
@@ -200,7 +202,7 @@ class StrictReader {
     if (moment < 0) flaw("the record is older than the run");
   }
 
-  // Of our own protocol, in which a case with a failure has not passed. A framework may forgive one.
+  // In the child protocol a case with a failure cannot pass. Other frameworks may forgive a failure.
   void check_failures(const AttemptEnded& end) {
     const ResolvedCase* test = recorded().find(end.case_id);
     if (test == nullptr || test->planned.kind != "proctor" || !end.ranks.empty()) return;
@@ -208,7 +210,7 @@ class StrictReader {
       flaw("an attempt passed, but it reports a failure", end.case_id);
   }
 
-  // Where several cases share a process, one that failed explains how it ended.
+  // If several cases share a process, a failed case explains the exit code of the process.
   void check_exit(const ResolvedCase& test, const AttemptEnded& end) {
     if (end.verdict.outcome != Outcome::kPass) return;
     if (end.exit_signal && end.termination.signal_sent == 0)
@@ -240,7 +242,7 @@ class StrictReader {
                                       lasted, report_.run.elapsed_ms));
   }
 
-  // What its end says must be what an attempt did.
+  // Checks that the verdict of a case is the result of one of its attempts.
   void check(const ResolvedCase& test) {
     std::set<std::pair<int, int>> seen;
     for (const Attempt& attempt : test.attempts) {
@@ -271,7 +273,7 @@ class StrictReader {
   GateReport report_{};
   JournalChain chain_;
   std::set<std::string> said_;
-  std::set<std::pair<std::string, std::string>> bad_suites_;  // in which an attempt of some case was bad
+  std::set<std::pair<std::string, std::string>> bad_suites_;  // suites with a bad attempt of some case
   int number_ = 0;
 };
 
@@ -324,7 +326,7 @@ Result<GateReport> read_gate_report(const fs::path& run_dir, const std::string& 
   if (!report) return report;
   report->other_files = files_changed_since(report->rendered, run_dir);
   if (report->other_files.empty()) return report;
-  // These reports are made again, which takes the whole journal.
+  // Other reports are rendered again, which requires the complete journal.
   const auto whole = read_strictly(journal, place, seal, /*whole=*/true);
   if (!whole) return whole.error();
   if (whole->sha256 != report->sha256) return ReadError{place}.at(0, "it changed while it was read");

@@ -1,5 +1,5 @@
-// A run as evidence for a gate. The journal is read here as nowhere else: what `report` forgives, a line that is no record or
-// a digest that does not fit, is named here and never forgiven. What follows from the records is the ResolvedRun.
+// Reads a run as evidence for a gate. This reader is strict: `proctor report` tolerates a line that is not a record or
+// a wrong digest, but here each of these is a flaw or an error. Everything else follows from the ResolvedRun.
 #pragma once
 
 #include <filesystem>
@@ -15,37 +15,39 @@
 
 namespace proctor {
 
-// Why a journal cannot be believed.
+// Why a journal is not accepted as evidence.
 struct JournalFlaw {
-  int line = 0;  // 0: of no one line
+  int line = 0;  // 0: the flaw has no single line
   std::string what{};
-  std::string case_id{};  // "": of none
+  std::string case_id{};  // "": the flaw has no single case
 };
 
+// A run as evidence: its journal, its flaws, and its reports.
 struct GateReport {
-  std::string place{};   // as the user named it: for messages, and never in a verdict
-  std::string sha256{};  // of the journal
+  std::string place{};   // the path as the user entered it, for messages; never in a verdict
+  std::string sha256{};  // the digest of the journal
   ResolvedRun run{};
   std::vector<JournalFlaw> flaws{};
-  RenderedFiles rendered{};                // as its runner says behind the end of the run
-  std::vector<std::string> other_files{};  // of its directory: not what the journal renders to
+  RenderedFiles rendered{};  // the digests that the runner recorded after the end of the run
+  std::vector<std::string>
+      other_files{};  // reports in its directory that differ from a rendering of the journal
 
-  // "run 20260131T120000Z-1a2b3c", "shard 2/4 of run ...".
+  // Returns "run 20260131T120000Z-1a2b3c", or "shard 2/4 of run ...".
   std::string name() const;
-  // "": its runner has not said all.
+  // Returns "" if the runner did not finish the journal.
   std::string finished() const { return run.ended ? run.ended->finished : ""; }
 };
 
-// The other driver that Level Zero's loader was told to take: "/x.so, by the caller"; "" none.
+// Returns the other driver that the environment selects for Level Zero's loader: "/x.so, by the caller"; "" for none.
 std::string other_driver_in(const std::vector<EnvironmentVariable>& environment);
 
-// An error, with its line: a journal that is none, is empty, ends within a record, has a line that is no record or a second
-// plan, is of a newer version, or is not what its runner wrote. `place` is for messages. Unless `whole`, what no rule asks is
-// left out of the run, to save memory.
+// Reads a journal. The file must be a complete journal of a known version with one plan, and must match its seal.
+// Otherwise it returns an error with the line. A last line without an end, or a line that is not a record, is such an
+// error. `place` is for messages. Unless `whole` is set, details that no rule reads are dropped to save memory.
 Result<GateReport> read_strictly(const std::filesystem::path& journal, const std::string& place,
                                  const std::optional<JournalSeal>& seal, bool whole);
 
-// Of a run directory. A report in it has the digest that the journal says, or is what the journal renders to.
+// Reads a run directory. Each report must have the digest in the journal, or equal a rendering of the journal.
 Result<GateReport> read_gate_report(const std::filesystem::path& run_dir, const std::string& place,
                                     const std::optional<JournalSeal>& seal = {});
 

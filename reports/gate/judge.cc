@@ -16,7 +16,7 @@ namespace {
 
 using namespace judging;
 
-// ---- the rules of all runs together ----
+// ---- The rules for all runs together ----
 
 bool asks_for(const GateCell& cell, const GateReport& report) {
   if (!has_suite(report, cell.suite, cell.backend)) return false;
@@ -61,7 +61,7 @@ void known_failures_rule(Judging& all, GateFinding& finding) {
     fail_rule(finding, fmt::format("{}, and {} are allowed", finding.value, most));
   for (const JudgedEntry& judged : all.entries) {
     const GateKnownFailure& entry = *judged.entry;
-    if (judged.hits > 0 || entry.mistakes.empty()) continue;  // else a cell says so
+    if (judged.hits > 0 || entry.mistakes.empty()) continue;  // otherwise the rule of a cell reports it
     fail_rule(finding, fmt::format("{}: {}", entry.origin, joined(entry.mistakes, "; ")));
     for (const GateReport* report : all.reports) {
       for (const ResolvedCase& test : report->run.cases) {
@@ -81,6 +81,7 @@ void baseline_rule(Judging& all, GateFinding& finding) {
     fail_rule(finding, "the policy requires an older run for comparison: " + all.inputs.baseline->no_past);
 }
 
+// A rule for all runs together.
 struct CommonRule {
   std::string_view name;
   void (*ask)(Judging& all, GateFinding& finding);
@@ -90,7 +91,7 @@ constexpr CommonRule kCommonRules[] = {{"distinct_journals", once_rule},
                                        {"known_failures", known_failures_rule},
                                        {"baseline", baseline_rule}};
 
-// ---- the verdict ----
+// ---- The verdict ----
 
 std::vector<const GateReport*> sorted(const std::vector<GateReport>& reports, Texts& repeated) {
   std::vector<const GateReport*> all;
@@ -113,7 +114,7 @@ void fill(CellView& view) {
   for (const GateReport* report : view.all.reports) {
     if (asks_for(view.cell, *report)) view.reports.push_back(report);
   }
-  // A shard without a case of the suite says so by being there.
+  // Adds shards without a case of the suite, because they belong to the same plan.
   const auto with_cases = view.reports;
   for (const GateReport* report : view.all.reports) {
     if (!report->run.plan.shard || view.has_case_in(*report)) continue;
@@ -130,7 +131,8 @@ Error at_line(const GatePolicy& policy, int line, const std::string& message, co
   return Error::usage(fmt::format("read {}:{}: {}", policy.file, line, message), hint);
 }
 
-// The model that a cell names is nowhere, while runs are there that nobody else asks for: a slip of the pen.
+// Returns an error if no report has the device model of the cell although no other cell matches these reports: the
+// model is probably misspelt.
 Result<void> check_device(const CellView& view) {
   if (view.cell.device.empty() || !view.reports.empty()) return {};
   Texts models;
@@ -172,7 +174,7 @@ Result<void> check_least(const CellView& view) {
   return {};
 }
 
-// A relaxation that nothing needs.
+// Returns an error for a skip reason in the policy that no case has.
 Result<void> check_skips(const Judging& all) {
   Texts reasons;
   for (const GateReport* report : all.reports) {
@@ -214,7 +216,7 @@ GateCellVerdict judge_cell(const CellView& view, const std::set<std::string>& le
   for (const GateReport* report : view.reports) verdict.runs.push_back(report->name());
   for (const CellRule& rule : cell_rules()) {
     if (left_out.contains(std::string(rule.name))) continue;
-    // Without a run, there is nothing of which another rule could be asked.
+    // Without a run, only the rule `report` can be applied.
     if (view.reports.empty() && rule.name != "report") continue;
     ask(view, rule, verdict.rules);
   }
@@ -291,7 +293,7 @@ Result<GateVerdict> judge(const GateInputs& inputs, const std::set<std::string>&
     ask(all, rule, verdict.rules);
   }
   describe_inputs(all, verdict);
-  // What a failed verdict says is worth more than this.
+  // A failed verdict is more important than this error.
   if (auto usable = check_skips(all); !usable && verdict.passed()) return usable.error();
   return verdict;
 }

@@ -1,4 +1,4 @@
-// What is asked of the machines of a cell: their stacks and their devices.
+// The rules about the machines of a cell: their stacks and their devices.
 
 #include <fmt/format.h>
 
@@ -16,8 +16,8 @@
 namespace proctor::judging {
 namespace {
 
-// Evidence that a run was on hardware: what the kernel says of each device, and not what a driver says of itself. Whatever is
-// missing leaves a cell empty, and is said by name.
+// Evidence that a run was on hardware. It comes from the kernel, not from a driver. Each missing fact leaves the cell
+// without hardware, and is named.
 
 const HardwareEvidence* find(const std::vector<HardwareEvidence>& all, const std::string& id,
                              std::string_view when) {
@@ -30,7 +30,7 @@ Texts drivers_of(const std::string& backend) {
   return backend == "cuda" ? Texts{"nvidia"} : Texts{"xe", "i915"};
 }
 
-// Why the fact is not known, as the runner said it: "kernel_driver: none is bound".
+// Returns why the fact is unknown, as the runner recorded it: "kernel_driver: none is bound".
 std::string gap_of(const HardwareEvidence& said, const std::string& fact) {
   const auto gap =
       std::ranges::find_if(said.gaps, [&](const std::string& text) { return text.starts_with(fact + ": "); });
@@ -72,8 +72,8 @@ void check_kept(const HardwareEvidence& start, const HardwareEvidence& end, Text
   }
 }
 
-// What is missing before this device counts as hardware: "no evidence at the start", "kernel_driver is vfio-pci, and not xe
-// or i915"; empty: nothing. `probed`: the health probe copied, computed and compared on it in this run.
+// Returns the facts that are missing before this device counts as hardware: "no evidence at the start", "kernel_driver
+// is vfio-pci, and not xe or i915". `probed`: the health probe copied, computed and compared on the device in this run.
 std::vector<std::string> missing_evidence(const PlannedDevice& device,
                                           const std::vector<HardwareEvidence>& evidence, bool probed) {
   Texts missing;
@@ -126,7 +126,7 @@ void stack_kept_rule(const CellView& view, GateFinding& finding) {
   finding.value = count_text(changed, "change");
 }
 
-// "": Level Zero's loader loaded the driver of the machine.
+// Returns "" if Level Zero's loader loaded the driver of the machine.
 std::string other_driver_of(const ResolvedCase& test) {
   for (const Attempt& attempt : test.attempts) {
     if (std::string other = other_driver_in(attempt.environment()); !other.empty()) return other;
@@ -138,7 +138,7 @@ std::string other_driver_of(const ResolvedCase& test) {
   return "";
 }
 
-// Why runs of the cell are no evidence of hardware.
+// Returns why runs of the cell are not evidence of hardware.
 std::set<std::string> simulated_in(const CellView& view) {
   std::set<std::string> why;
   for (const GateReport* report : view.reports) {
@@ -193,7 +193,7 @@ void model_rule(const CellView& view, GateFinding& finding) {
   finding.value = models.empty() ? "none" : listed(models);
 }
 
-// What is the same wherever the device is seen from: one card is one, under however many names of its machine.
+// Returns an identity of the card that does not depend on the names that its machine has.
 std::string identity(const GateReport& report, const PlannedDevice& device) {
   if (!device.uuid.empty()) return device.uuid;
   for (const HardwareEvidence& evidence : report.run.hardware) {
@@ -224,7 +224,7 @@ void devices_rule(const CellView& view, GateFinding& finding) {
                          (idle.empty() ? "" : "; these did not: " + listed(idle)));
 }
 
-// How long any of them lasted: what overlaps counts once.
+// Returns the total time that the spans cover. Overlapping times count once.
 std::int64_t covered_ms(std::vector<GateSpan> spans) {
   std::ranges::sort(spans, {}, &GateSpan::begin);
   std::int64_t covered = 0;
@@ -236,7 +236,7 @@ std::int64_t covered_ms(std::vector<GateSpan> spans) {
   return covered;
 }
 
-// Of one card, however many runs had it at a time.
+// Returns the busy time of all cards. Times of one card in concurrent runs count once.
 std::int64_t busy_ms(const CellView& view) {
   std::map<std::string, std::vector<GateSpan>> spans;
   for (const CellDevice& one : view.devices) {

@@ -24,7 +24,7 @@ const Json& array_of(const Json& object, const char* member) {
   return found != object.end() && found->is_array() ? *found : kNone;
 }
 
-// "" when each case belongs to a suite.
+// Returns "" if each case belongs to a suite, otherwise the mistake.
 std::string read_cases(const Json& file, GatePlan& plan) {
   const Json& suites = array_of(file, "suites");
   for (const Json& test : array_of(file, "cases")) {
@@ -39,7 +39,8 @@ std::string read_cases(const Json& file, GatePlan& plan) {
   return "";
 }
 
-// "" when it is a plan. Its digest is made of all its members but `digest` (harness/plan/plan_file.cc).
+// Returns "" if the file is a plan, otherwise the mistake. The digest covers all members except `digest`
+// (harness/plan/plan_file.cc).
 std::string read_plan(Json file, GatePlan& plan) {
   if (!file.is_object() || text_of(file, "format") != "proctor-plan") return "it is not a Proctor plan";
   if (const Json version = file.value("version", Json()); version != kPlanFileVersion)

@@ -48,7 +48,7 @@ TEST(GatePlan, ParsesCaseIdsAndDigest) {
   EXPECT_THAT(read->cases.at({"a \"b\"", "xpu"}), ElementsAre("a/\u00e9\\\" 1"));
 }
 
-// Else a plan of one point would be as green as one of all of them.
+// Otherwise a plan with one point would count like a plan with all points.
 TEST(GatePlan, RejectsPlanOfOnePoint) {
   json narrow = small_plan();
   narrow["point"] = "bytes=0,type=\"i8\"";

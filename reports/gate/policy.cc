@@ -51,11 +51,12 @@ bool is_sha256(std::string_view text) {
   return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
-// A glob that no text can fail.
+// Returns whether the glob matches every text.
 bool matches_anything(std::string_view glob) {
   return glob.find_first_not_of("*?") == glob.npos && glob.find('*') != glob.npos;
 }
 
+// Reads the tables of a policy into a GatePolicy, and stops at the first mistake.
 class PolicyReader {
  public:
   PolicyReader(const toml::table& root, const std::string& file) : root_(root), file_(file) {}
@@ -69,7 +70,7 @@ class PolicyReader {
   }
 
  private:
-  // None after a mistake. A key that another table has is told where it belongs.
+  // Returns nothing after a mistake. The message about a key of another table names that table.
   std::optional<TableReader> open(const toml::table& table, const std::string& title) {
     if (error_) return std::nullopt;
     const toml::key* first = nullptr;

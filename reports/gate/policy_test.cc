@@ -19,7 +19,7 @@ GatePolicy policy(const std::string& text) {
   return read ? *read : GatePolicy{};
 }
 
-// The message and its hint.
+// Returns the message and its hint.
 std::string refusal(const std::string& text) {
   const auto read = parse_gate_policy(text, "gate.toml");
   EXPECT_FALSE(read) << text;

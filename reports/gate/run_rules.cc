@@ -1,5 +1,5 @@
-// What is asked of the runs of a cell: their number, journals, subject, age and plan. docs/reference/gate.md has the rules,
-// each with the wrong way to pass that it closes.
+// The rules about the runs of a cell: their number, journals, subject, age and plan. docs/reference/gate.md lists the
+// rules, each with the invalid release that it rejects.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,18 +17,18 @@
 namespace proctor::judging {
 namespace {
 
-// By how much the clock on the wall may have been set while a run lasted.
+// The largest accepted step of the wall clock during a run.
 constexpr std::int64_t kClockStepMs = 600'000;
 
 std::string hours(std::int64_t ms) { return fmt::format("{:.1f} h", static_cast<double>(ms) / kMsOfHour); }
 
-// The end of the run, on the wall.
+// Returns the end of the run in wall-clock time.
 std::int64_t end_ms_of(const GateReport& report) {
   const std::string finished = report.finished();
   return finished.empty() ? unix_ms(report.run.plan.started) + report.run.elapsed_ms : unix_ms(finished);
 }
 
-// Runs of the same suite and backend that do not fill it, and why.
+// Returns why a run of the same suite and backend does not belong to the cell.
 std::string why_not_taken(const CellView& view, const GateReport& report) {
   if (!view.cell.stack.empty() && fact(report, "image.stack") != view.cell.stack) {
     const std::string stack = fact(report, "image.stack");
@@ -141,7 +141,7 @@ void complete_rule(const CellView& view, GateFinding& finding) {
   finding.value = count_text(cut, "run") + " cut short";
 }
 
-// What one Proctor writes, another one may write in another way.
+// Another version of Proctor may render a report differently.
 std::string by_another_version(const CellView& view, const GateReport& report) {
   const std::string& ours = view.all.inputs.proctor_version;
   if (ours.empty() || report.run.plan.proctor_version == ours) return "";
@@ -177,7 +177,7 @@ void subject_rule(const CellView& view, GateFinding& finding) {
   for (const auto& [name, value] : said) names.insert(name);
   std::set<std::string> values;
   for (const std::string& name : names) {
-    const GateReport* first = nullptr;  // of all runs: two cells of two commits are no release
+    const GateReport* first = nullptr;  // compared over all runs, because a release has one commit
     for (const GateReport* report : view.all.reports) {
       if (subject_fact(*report, name).value) {
         first = report;
@@ -263,7 +263,7 @@ std::string describe(const NarrowingOption& option) {
   return option.option + (option.value.empty() ? "" : " " + clean_text(option.value));
 }
 
-// What left something out of a run that no plan could be held to, or "".
+// Returns the option that removed cases from the run in a way that no plan could prove, or "".
 std::string narrowed_by(const RunPlanned& plan) {
   for (const NarrowingOption& option : plan.restrictions.options) {
     if (option.covered_by == kCoveredByPlan) return describe(option);
@@ -273,7 +273,7 @@ std::string narrowed_by(const RunPlanned& plan) {
   return plan.size == "smoke" ? "--suite-arg size=smoke" : "";
 }
 
-// Out of what CTest has started, one by one (reports/merge/join.h).
+// Returns whether the run was joined from parts that CTest started one by one (reports/merge/join.h).
 bool was_joined(const RunPlanned& plan) {
   return std::ranges::any_of(plan.stack,
                              [](const auto& entry) { return entry.first.starts_with(kCommandEntry); });
@@ -350,7 +350,7 @@ void variables_rule(const CellView& view, GateFinding& finding) {
   finding.value = there.empty() ? "none" : listed(there);
 }
 
-// The ids of a run, or of all its shards, must be those of which its plan's digest is.
+// The ids of a run, or of all its shards, must match the digest of its plan.
 bool ids_are_of_digest(const CellView& view) {
   const RunPlanned& plan = view.reports.front()->run.plan;
   Texts ids;
@@ -360,7 +360,7 @@ bool ids_are_of_digest(const CellView& view) {
   return digest_of_plan(std::move(ids), plan.filters) == plan.plan_digest;
 }
 
-// Else each has all cases, and another rule says so.
+// Otherwise each run has all cases, and another rule reports it.
 bool is_of_one_run(const CellView& view) {
   if (view.reports.size() == 1) return true;
   const auto& first = view.reports.front()->run.plan.shard;

@@ -12,7 +12,7 @@
 namespace proctor::testing_support {
 namespace {
 
-// ---- the table as JSON ----
+// ---- The table as JSON ----
 
 Json json_of(const toml::node& node) {
   if (const auto* table = node.as_table()) {
@@ -37,9 +37,9 @@ std::string with_digests(std::string text) {
   return text;
 }
 
-// ---- changes of what is around the runs ----
+// ---- Changes outside the runs ----
 
-// The lines that begin with one of these words.
+// Removes the lines of the policy that begin with one of these words.
 void remove_keys(GateScene& scene, const Json& keys) {
   std::string kept;
   for (const std::string_view line : lines_of(scene.policy)) {
@@ -79,7 +79,7 @@ void drop_run(GateScene& scene, const Json& number) {
   scene.runs.erase(scene.runs.begin() + number.get<int>() - 1);
 }
 
-// In the order in which they are made.
+// In the order in which the changes are applied.
 constexpr std::pair<std::string_view, void (*)(GateScene&, const Json&)> kSceneChanges[] = {
     {"start", start},
     {"drop_run", drop_run},
@@ -102,11 +102,11 @@ constexpr std::pair<std::string_view, void (*)(GateScene&, const Json&)> kSceneC
     {"baseline", set_baseline},
     {"signed", set_signed}};
 
-// ---- changes of a run ----
+// ---- Changes of a run ----
 
 std::string full_id(const std::string& name) { return "memory.xpu/" + name; }
 
-// The ids that a name or "*" matches.
+// Returns the ids that a name or "*" matches.
 std::vector<std::string> ids_of(const SceneRun& run, const std::string& name) {
   std::vector<std::string> ids = {full_id(name)};
   if (name != "*") return ids;
@@ -219,7 +219,7 @@ constexpr std::pair<std::string_view, void (*)(SceneRun&, const Json&, const Jso
     {"lists_rendered", [](SceneRun& run, const Json& value, const Json&) { run.lists_rendered = value; }},
     {"file", [](SceneRun& run, const Json& file, const Json&) { run.files.push_back(file); }}};
 
-// Copies of a run; `copy_as` has a journal of its own.
+// Adds copies of a run. A copy with `copy_as` has its own journal.
 void copy(GateScene& scene, const Json& change, const SceneRun& run) {
   for (const char* key : {"copy_as", "same_as"}) {
     if (!change.contains(key)) continue;
@@ -260,7 +260,7 @@ void apply(GateScene& scene, const Json& change) {
 
 namespace {
 
-// `text`: of the table, or of changes.
+// `text` is the table, or changes.
 Json read_table(const std::string& text) {
   const auto table = parse_toml(with_digests(text), "wrong_ways.toml");
   if (!table) throw std::runtime_error(table.error().message());
@@ -271,7 +271,7 @@ Json read_ways() {
   return read_table(read_file_or_empty(std::string(PROCTOR_SOURCE_DIR) + "/reports/gate/wrong_ways.toml"));
 }
 
-// After the changes that begin at this place of the row.
+// Returns the good scene after the changes of the row from index `begin` on.
 GateScene scene_of(const Json& row, std::size_t begin) {
   GateScene scene = good_scene();
   for (std::size_t i = begin; i < row.size(); ++i) apply(scene, row[i]);

@@ -21,7 +21,7 @@ static_assert(kDamaged == SQLITE_CORRUPT);
       sqlite3_errmsg(connection), sqlite3_system_errno(connection)};
 }
 
-// A path as a URI: what has a meaning there is written as a number.
+// Converts a path into a URI. Characters with a special meaning in a URI are percent-encoded.
 std::string uri_of(const std::string& path) {
   std::string uri = "file:";
   for (const char c : path) {
@@ -52,7 +52,7 @@ Database::Database(const std::string& path, Access access, std::chrono::millisec
   if (connection == nullptr) throw SqliteFailure{SQLITE_NOMEM, "out of memory", 0};
   if (code != SQLITE_OK) give_up(connection, code);
   sqlite3_busy_timeout(connection, static_cast<int>(std::min<std::int64_t>(wait.count(), INT_MAX)));
-  // The file may come from anywhere: nothing in it is run, and what is damaged is found and not believed.
+  // The file may come from an untrusted source. SQLite must not execute its content, and must detect damage.
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY");
 }
@@ -100,7 +100,7 @@ bool Statement::step() {
   return false;
 }
 
-// Its answer repeats what step() said, and was thrown.
+// The result is ignored: it repeats an error of step(), which was already thrown.
 void Statement::reset() { sqlite3_reset(statement_.get()); }
 
 std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
@@ -145,7 +145,7 @@ void Statement::put_null(int index) { check(sqlite3_bind_null(statement_.get(), 
 
 namespace {
 
-// Numbers in a file stay what they are, whatever becomes of the enumerations.
+// The numbers in existing files must keep their meaning if the enumerations change.
 static_assert(static_cast<int>(Outcome::kPass) == 0 && static_cast<int>(Outcome::kNotrun) == 10);
 static_assert(static_cast<int>(ResultClass::kPassing) == 0 && static_cast<int>(ResultClass::kFailing) == 1 &&
               static_cast<int>(ResultClass::kExpected) == 2 && static_cast<int>(ResultClass::kNotrun) == 3);
@@ -218,7 +218,7 @@ CREATE VIEW outcome_of_case AS
     LEFT JOIN words ON words.run = result.run AND words.test = result.test;
 )";
 
-// What SQLite keeps of each table, index, view and trigger: "table run CREATE TABLE run ...".
+// Returns each table, index, view and trigger of the file with its SQL: "table run CREATE TABLE run ...".
 std::set<std::string> entries_of(Database& database) {
   std::set<std::string> entries;
   Statement row(database, "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema");

@@ -1,5 +1,6 @@
-// One SQLite file through its C interface: what is opened is closed, what is prepared is finalised. What goes wrong is
-// thrown as a SqliteFailure, which never leaves this room: History makes an Error of it. Example:
+// A small C++ wrapper over the C interface of SQLite, for the files of reports/history only. Its destructors close the
+// connection and finalise the statements. Every SQLite error is thrown as a SqliteFailure, which History converts into
+// an Error. Example:
 //
 //   Database database("/tmp/x.sqlite", Database::Access::kCreate, std::chrono::seconds(5));
 //   database.execute("CREATE TABLE t (a INTEGER, b TEXT)");
@@ -23,32 +24,35 @@ struct sqlite3_stmt;
 
 namespace proctor {
 
+// The exception for every SQLite error. It never leaves reports/history.
 struct SqliteFailure {
   int code = 0;        // the extended result code
-  std::string text{};  // SQLite's own words
-  int sys_errno = 0;   // what the system said last, or 0
+  std::string text{};  // the message of SQLite
+  int sys_errno = 0;   // errno of the last system call, or 0
 };
 
-inline constexpr int kDamaged = 11;  // SQLITE_CORRUPT: what is in the file cannot be
+inline constexpr int kDamaged = 11;  // SQLITE_CORRUPT: the content of the file is not valid
 
+// A connection to one SQLite file. The destructor closes it.
 class Database {
  public:
   enum class Access {
     kRead,
-    kFrozen,  // reads without locks, for a file that nobody can be writing to
-    kCreate,  // reads and writes; the file is made where there is none
+    kFrozen,  // reads without locks, for a file that no process can be writing to
+    kCreate,  // reads and writes, and creates the file if it does not exist
   };
-  // `path` is absolute and no link. Whoever holds a lock is waited for, at most for `wait`.
+  // `path` must be absolute and not a link. If another process holds a lock, each
+  // statement waits for it, at most `wait`.
   Database(const std::string& path, Access access, std::chrono::milliseconds wait);
 
-  // Statements without parameters and without an answer.
+  // Executes statements that have no parameters and return no rows.
   void execute(const char* sql);
-  // The one number that a statement answers.
+  // Returns the single number that the statement selects.
   std::int64_t number(const char* sql);
   std::int64_t last_id() const;
   bool is_read_only() const;
   bool is_in_transaction() const;
-  // Whether the file is no more where it was opened: somebody removed it, or put another there.
+  // Returns whether the opened file is no longer at its path, because another process removed or replaced it.
   bool has_moved() const;
 
  private:
@@ -59,16 +63,17 @@ class Database {
   std::unique_ptr<sqlite3, Close> connection_;
 };
 
-// Bytes that are no text, for Statement::bind().
+// Bytes for Statement::bind() that are stored as a BLOB, not as text.
 struct BlobValue {
   std::string_view bytes{};
 };
 
+// A prepared statement of a Database. The destructor finalises it.
 class Statement {
  public:
   Statement(Database& database, std::string_view sql);
 
-  // Values of the parameters from the first on; what the statement did before is over.
+  // Resets the statement and binds the values to its parameters, from the first parameter on.
   template <typename... Values>
   Statement& bind(const Values&... values) {
     reset();
@@ -76,9 +81,9 @@ class Statement {
     (put(++index, values), ...);
     return *this;
   }
-  // Goes to the next row, if there is one.
+  // Reads the next row. Returns false after the last row.
   bool step();
-  // Does what it does with these values, to the end.
+  // Executes the statement with these values and ignores its rows.
   template <typename... Values>
   void run(const Values&... values) {
     bind(values...);
@@ -88,11 +93,11 @@ class Statement {
   }
   void reset();
 
-  // Columns of the row, from 0. A text lives until the next step.
+  // Columns of the current row, counted from 0. A returned text is valid until the next step().
   std::int64_t integer(int column) const;
   double real(int column) const;
   std::string_view text(int column) const;
-  std::string_view bytes(int column) const;  // of a BLOB
+  std::string_view bytes(int column) const;  // the bytes of a BLOB
   bool is_null(int column) const;
 
  private:
@@ -125,43 +130,45 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalise> statement_;
 };
 
-// The tables of a history.
+// The tables of a history:
 //
-//   run           one row a run. journal_sha256 makes its import idempotent. Of what was tested: subject_commit, dirty,
-//                 branch, repository, build; null is unknown. `plan` is the digest of the whole plan, also of a shard
-//   merged_part   run_id of a merged run and of each of its shards, which are no runs of their own beside it; also of a
-//                 merged run whose place another one took, so that the order of imports does not matter
-//   stack         the facts of a driver stack, once for all runs that had it, as JSON
+//   run           one row for each run. journal_sha256 makes its import idempotent. subject_commit, dirty, branch,
+//                 repository and build describe the tested sources; null is unknown. `plan` is the digest of the whole
+//                 plan, also for a shard
+//   merged_part   the run_id of a merged run and of each of its shards. These shards have no rows in `run`. Merged runs
+//                 that another one replaced are included, so that the order of imports does not matter
+//   stack         the facts of a driver stack as JSON, shared by all runs with this stack
 //   program       the digest of each suite's program in a run
 //   test          the id of a case
-//   variant       where a suite ran: stack_name, device_model and simulated make a result another one
-//   result        one row for each case of a run, in the order of the runs, so that an import appends.
-//                 `outcome` and `result_class` are numbers of the tables of that name, `reason` and `cause` may be null
-//   cause         cases with one key ended alike;  cause_of_run: in which words, run by run
-//   words         of one case in one run, where they are not those of its cause
-//   used_device   of each device that a run could use: how many attempts passed or failed on it, and whether it was
-//                 drained
+//   variant       where a suite ran. Results are compared only if stack_name, device_model and simulated are equal
+//   result        one row for each case of a run, in the order of the runs, so that an import appends. `outcome` and
+//                 `result_class` are the numbers of the enumerations Outcome and ResultClass. `reason` and `cause` may
+//                 be null
+//   cause         the key that cases with the same failure share;  cause_of_run: its text in each run
+//   words         the failure text of one case in one run, if it differs from the text of its cause
+//   used_device   one row for each device that a run could use: attempts that passed or failed on it, and whether it
+//                 was drained
 //   device reason metric    names that many rows share
-//   measure       what a case measured; `position` is its place among the measures of the case. There is no column
-//                 for single samples, since no journal has them, nor for the variant, which `result` has
-//   run_variant   a summary: how many cases of a variant stood how in a run, and which of them passed or failed (`ran`:
-//                 numbers of tests as differences, each in LEB128), so that nobody has to read all results to know in
-//                 how many runs a case was
-//   outcome_of_case    a view for people with a shell of SQLite's
+//   measure       a measurement of a case; `position` is its place among the measures of the case. Single samples have
+//                 no column, because no journal contains them. `result` has the variant
+//   run_variant   a summary of one variant in one run: the number of cases by result class, and the cases that passed
+//                 or failed. `ran` has the numbers of these tests as differences, each in LEB128. With it, the number
+//                 of runs of a case is computed without reading all results
+//   outcome_of_case    a view for users of SQLite's shell
 //
-// Indexes, beside those of the keys and of UNIQUE columns: run_by_commit (subject_commit), for history:DB@COMMIT;
-// merged_part_by_shard (shard); and result_notable (test, variant, run, result_class, flaky) of the rows that failed or are
-// flaky, which are few: the others are found by run.
+// Keys and UNIQUE columns have indexes. The other indexes are run_by_commit (subject_commit), for history:DB@COMMIT;
+// merged_part_by_shard (shard); and result_notable (test, variant, run, result_class, flaky) of the rows that failed or
+// are flaky, which are few. Other results are found by run.
 
 inline constexpr int kApplicationId = 0x50524354;  // "PRCT", as `file` and SQLite's shell show it
 
 inline constexpr int kSchemaVersion = 2;
 
-// The file must have no tables. The caller begins the transaction.
+// Creates the tables in a file without tables. The caller begins the transaction.
 void make_tables(Database& database);
 
-// Returns "" if the file has exactly these tables, indexes and views. A foreign trigger or view would be executed whenever
-// the file is read or written.
+// Returns "" if the file has exactly the tables, indexes and views of a history. Otherwise it returns the first
+// difference. A foreign trigger or view would be executed each time the file is read or written.
 std::string strange_in(Database& database);
 
 }  // namespace proctor

@@ -28,7 +28,7 @@ Error refused(const std::string& doing, const std::string& path, const std::stri
   return Error::usage(fmt::format("{} the history {}: {}", doing, path, why), hint);
 }
 
-// Where the file really is: the directories above it may be links, itself it may not.
+// Returns the absolute path of the file. Its parent directories may be links, but the file may not be one.
 Result<std::string> real_place(const std::string& path, const char* doing) {
   std::error_code error;
   const fs::path parent = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
@@ -46,14 +46,15 @@ Result<std::string> real_place(const std::string& path, const char* doing) {
   if (S_ISDIR(info.st_mode)) return refused(doing, path, "it is a directory", "A history is one file.");
   if (!S_ISREG(info.st_mode)) return refused(doing, path, "it is not a regular file");
   for (const char* sibling :
-       {"-journal", "-wal"}) {  // what SQLite writes there first, it would refuse without a name
+       {"-journal", "-wal"}) {  // SQLite writes these files first, and reports a link there without its name
     if (fs::is_symlink(place + sibling, error))
       return refused(doing, path, fmt::format("{}{} is a link", path, sibling));
   }
   return place;
 }
 
-// "" where the file is one of ours, or none yet. Within a transaction: another program may be making it one just now.
+// Returns "" if the file is a history or still empty. It runs in a transaction, because another program may be creating
+// the history at the same time.
 std::string why_not_ours_now(Database& database) {
   const std::int64_t version = database.number("PRAGMA user_version");
   const std::int64_t application = database.number("PRAGMA application_id");
@@ -68,7 +69,7 @@ std::string why_not_ours_now(Database& database) {
                      kSchemaVersion, version < kSchemaVersion ? "an older" : "a newer");
 }
 
-// Whether a writer may have left something that has to be put right first, which takes a place that can be written.
+// Returns whether no interrupted change is left to undo. Undoing a change requires write access.
 bool is_in_order(const std::string& place) {
   std::error_code error;
   const auto is_empty = [&](const std::string& file) {
@@ -95,7 +96,7 @@ std::string damage_in(Database& database) {
   return "";
 }
 
-// The quick check of a large file covers only its small tables. Returns "" if there is no damage.
+// Returns the first damage, or "". The quick check of a large file covers only its small tables.
 std::string damage_found(Database& database, History::Check extent) {
   if (database.number("PRAGMA user_version") == 0) return "";  // it is empty
   const std::int64_t bytes = database.number("PRAGMA page_count") * database.number("PRAGMA page_size");
@@ -139,7 +140,7 @@ Error history_error(const std::string& doing, const std::string& path, const Sql
     case SQLITE_NOTADB:
       return refused(doing, path, "it is not an SQLite file", "The first argument is the history.");
     case SQLITE_CORRUPT:
-    case SQLITE_ERROR:  // its tables are not those that its version has
+    case SQLITE_ERROR:  // the tables do not match the schema version
       return refused(doing, path, kDamagedFile + failure.text, kAgain);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -197,9 +198,9 @@ Result<History> History::open_to_read(const std::string& path, std::chrono::mill
     return open_as(Database::Access::kRead);
   } catch (const SqliteFailure& failure) {
     const int code = failure.code & 255;
-    // A writer was killed in the middle of a change: only who may write puts that right.
+    // A writer was killed during a change. Only a process with write access can undo the change.
     const bool is_cut = code == SQLITE_READONLY && check_owner_of(fs::path(*place).parent_path().string());
-    // Some places have no locks, and in some of them nobody can write: there it is read without.
+    // Some file systems have no locks. If such a file system is also not writable, the file is read without locks.
     const bool without_locks = code == SQLITE_CANTOPEN || code == SQLITE_IOERR || code == SQLITE_PROTOCOL;
     if (!is_cut && !(without_locks && is_in_order(*place))) return history_error("read", path, failure, wait);
     if (is_cut) other_way = Database::Access::kCreate;
@@ -215,10 +216,11 @@ Result<History> History::open_to_read(const std::string& path, std::chrono::mill
 
 Result<void> History::change(const std::function<Result<void>()>& work) {
   try {
-    // Removed rows leave no gaps then. Only a file without tables takes it.
+    // With this setting removed rows leave no gaps. SQLite accepts it only for a file without tables.
     if (database_.number("PRAGMA page_count") == 0) database_.execute("PRAGMA auto_vacuum = FULL");
     database_.execute("BEGIN IMMEDIATE");
-    std::string why = why_not_ours_now(database_);  // another program may have been here since it was opened
+    std::string why =
+        why_not_ours_now(database_);  // another program may have changed the file since it was opened
     if (database_.has_moved()) why = "it was removed in the meantime";
     Result<void> done = why.empty() ? Result<void>() : refused("write", path_, why);
     if (done) {
@@ -254,11 +256,12 @@ Result<void> History::read(const std::function<void(Database&)>& work) {
 void History::roll_back() {
   try {
     if (database_.is_in_transaction()) database_.execute("ROLLBACK");
-  } catch (const SqliteFailure&) {  // what is left of it is put right by whoever opens the file next
+  } catch (const SqliteFailure&) {  // SQLite undoes the remaining change when the file is next opened
   }
 }
 
-// A file that is there only because of a change that failed goes, too. Who waits for its lock finds that it was removed.
+// Rolls back, and removes the file if the failed change created it. A program that waits for its lock then detects that
+// it was removed.
 void History::take_back() {
   roll_back();
   if (made_.empty()) return;
@@ -267,7 +270,7 @@ void History::take_back() {
     std::error_code error;
     const bool is_empty = database_.number("SELECT count(*) FROM sqlite_schema") == 0;
     if (is_empty && !database_.has_moved()) fs::remove(made_, error);
-  } catch (const SqliteFailure&) {  // somebody else has it: it is no longer only ours
+  } catch (const SqliteFailure&) {  // another program has opened the file, so it must not be removed
   }
   roll_back();
 }
@@ -286,7 +289,7 @@ Result<Added> History::add(const RunResults& run) {
   return write_run(database_, run);
 }
 
-// What the other one knows of merged runs, also of those that it does not have any more.
+// Imports the merged runs that the other history recorded, also those that it has removed since.
 Result<void> History::note_merged_of(History& other) {
   std::map<std::string, std::vector<std::string>> merged;
   auto done = other.read([&](Database& database) {
@@ -314,7 +317,7 @@ Result<std::int64_t> History::add_all(History& other) {
   return count;
 }
 
-// Removes the runs that the statement selects.
+// Removes the runs that the statement selects, and returns their number.
 std::int64_t History::remove(Statement& old) {
   std::vector<std::int64_t> runs;
   while (old.step()) runs.push_back(old.integer(0));

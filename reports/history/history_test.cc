@@ -37,7 +37,8 @@ RunResults rich_run() {
   return run;
 }
 
-constexpr const char* kInMemory = "/dev/shm";  // each change waits for the disk
+constexpr const char* kInMemory =
+    "/dev/shm";  // a file system in memory, because each change waits for the disk
 
 std::string file_in(const TempDir& directory) { return (directory / "history.sqlite").string(); }
 
@@ -56,7 +57,7 @@ std::string why_not_read(const std::string& path) {
   return history ? "" : history.error().what;
 }
 
-// Changes the file as another program can.
+// Changes the file like another program could.
 void change_file(const std::string& path, const std::string& sql) {
   Database(path, Database::Access::kCreate, 1s).execute(sql.c_str());
 }
@@ -249,7 +250,7 @@ TEST_F(HistoryTest, FailedFirstChangeLeavesNoFile) {
   EXPECT_TRUE(fs::is_empty(directory_.path()));
   write_file(file_, "");
   EXPECT_FALSE(fails());
-  EXPECT_TRUE(fs::exists(file_));  // somebody else made it
+  EXPECT_TRUE(fs::exists(file_));  // another program created it
 }
 
 TEST_F(HistoryTest, RefusesChangeOfRemovedFile) {
@@ -266,7 +267,7 @@ TEST_F(HistoryTest, FullDiskKeepsOldState) {
   for (int i = 0; i < 5000; ++i) cases.push_back({"a/case" + std::to_string(i), Outcome::kFail});
   { History history = history_of(file_, {made_run(1, {{"a/one"}})}); }
   const std::string before = bytes_of(file_);
-  const int code = exit_code_of_child([&] {  // the limit is for ever
+  const int code = exit_code_of_child([&] {  // in a child, because the limit cannot be raised again
     std::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{before.size() + 100'000, before.size() + 100'000};
     ::setrlimit(RLIMIT_FSIZE, &limit);
@@ -317,7 +318,7 @@ TEST_F(HistoryTest, NextReaderRollsBackInterruptedChange) {
     expected = canonical_text(history);
   }
   exit_code_of_child(
-      [&]() -> int {  // with so little memory, it writes to the file long before the end of the change
+      [&]() -> int {  // a cache of one page makes SQLite write to the file long before the commit
         Database database(file_, Database::Access::kCreate, 1s);
         database.execute("PRAGMA cache_size = 1; BEGIN IMMEDIATE; UPDATE test SET case_id = case_id || 'x'");
         ::_exit(0);
@@ -362,18 +363,18 @@ TEST_F(HistoryTest, ReportsDamagedFile) {
     write_file(file_, bytes);
     return History::open_to_read(file_, 1s);
   };
-  const auto history = damage_from(1);  // with its tables
+  const auto history = damage_from(1);  // page 1 has the schema
   ASSERT_FALSE(history);
   EXPECT_THAT(history.error().what, HasSubstr("damaged"));
   EXPECT_EQ(history.error().kind, ErrorKind::kUsage);
-  const auto results = damage_from(whole.size() / 4096 - 4);  // its newest pages
+  const auto results = damage_from(whole.size() / 4096 - 4);  // the last pages have the newest rows
   ASSERT_FALSE(results);
   EXPECT_THAT(results.error().what, HasSubstr("damaged"));
   EXPECT_THAT(results.error().hint, HasSubstr("Create the history again"));
   EXPECT_THAT(why_not_written(file_), HasSubstr("damaged"));
 }
 
-// It would take too long to see all of it each time.
+// The quick check is necessary because a complete check of a large file takes too long.
 TEST_F(HistoryTest, ChecksLargeTablesOnlyOnRequest) {
   { const History history = history_of(file_, {made_run(1, {{"a/one"}})}); }
   change_file(file_, "INSERT INTO stack VALUES (99, 'x', hex(zeroblob(4500000)))");
@@ -427,7 +428,7 @@ TEST_F(HistoryTest, RandomDamageDoesNotCrash) {
   }
 }
 
-// Such a thing is run whenever the file is used, and may never end.
+// SQLite would execute such a trigger or view each time the file is used, and it might never end.
 TEST_F(HistoryTest, RejectsForeignTriggersAndViews) {
   const char* const endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)";
   const std::string changes[] = {
@@ -454,7 +455,7 @@ TEST_F(HistoryTest, RejectsForeignTriggersAndViews) {
   }
 }
 
-// .github/actions/conformance/gate.py begins another history after these sentences, and after no others.
+// .github/actions/conformance/gate.py starts a new history after exactly these messages.
 TEST_F(HistoryTest, UnusableFileErrorsHaveFixedText) {
   write_file(file_, std::string(4096, 'x'));
   EXPECT_THAT(why_not_written(file_), HasSubstr("it is not an SQLite file"));

@@ -62,7 +62,7 @@ double median_of(std::vector<std::int64_t> values) {
   return (static_cast<double>(below) + static_cast<double>(*middle)) / 2;
 }
 
-// Durations of the cases of a file, while runs are read from the newest on.
+// Collects the newest durations of each case, while the runs are read from the newest on.
 class Samples {
  public:
   Samples(Database& database, std::size_t newest) : newest_(newest) {
@@ -99,11 +99,11 @@ class Samples {
   static constexpr std::size_t kNoCase = static_cast<std::size_t>(-1);
 
   std::size_t newest_;
-  std::vector<std::size_t> of_test_;  // by the number in the file, which has gaps
+  std::vector<std::size_t> of_test_;  // by row number in the file; the numbers have gaps
   std::vector<std::vector<std::int64_t>> values_;
   std::vector<std::string> names_;
-  std::size_t wanted_ = 0;    // how many values are missing
-  std::size_t may_read_ = 0;  // how many results may still be read
+  std::size_t wanted_ = 0;    // number of durations that are still missing
+  std::size_t may_read_ = 0;  // number of results that may still be read
 };
 
 }  // namespace

@@ -113,7 +113,7 @@ TEST_F(MedianDurationsTest, UsesNewestRuns) {
               ElementsAre(Pair("a/one", 3.0)));
 }
 
-// Each shard has a part of the cases: ten results of each case may be in many more runs.
+// Each shard runs a part of the cases, so the ten results of each case may be in many more than ten runs.
 TEST_F(MedianDurationsTest, CoversAllShards) {
   std::vector<RunResults> runs;
   for (int i = 0; i < 8; ++i) runs.push_back(timed_run(i + 1, {{"a/" + std::to_string(i % 4), i}}));

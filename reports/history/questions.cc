@@ -16,9 +16,9 @@ namespace {
 
 // ---- Statements over the tables `seen` and `selected` (reports/history/seen_runs.h) ----
 
-// The cases whose newest result failed at ?1 or later, except results of cases that did not run. Columns: test, variant, and
-// the places of the newest result, of the result that ended the streak, and of the first failure of the streak. The last
-// column is the number of failures in the streak.
+// Selects the cases whose newest result, not counting results that did not run, is a failure at ?1 or later. Columns:
+// test, variant, and three places: of the newest result, of the result that ended the streak, and of the first failure
+// of the streak. The last column is the number of failures in the streak.
 constexpr const char* kStreaks = R"(
 WITH failed AS MATERIALIZED (
   SELECT DISTINCT test, variant FROM result INDEXED BY result_notable
@@ -43,7 +43,8 @@ SELECT streak.test, streak.variant, last, ended, min(place), count(*)
  GROUP BY streak.test, streak.variant
 )";
 
-// For each case and sources: the number of runs in which it failed, and of those in which it failed and then passed.
+// Selects for each case and value of `sources` the number of failed runs, and of runs in which
+// the case failed and then passed.
 constexpr const char* kBad = R"(
 SELECT test, variant, sources, sum(result_class = 1), sum(result_class = 0)
   FROM result INDEXED BY result_notable CROSS JOIN seen ON seen.run = result.run
@@ -60,7 +61,7 @@ SELECT outcome, reason.text, result_class, flaky, attempts, duration_ms, device.
  WHERE result.run = ? AND result.test = ?
 )";
 
-// The outcome of a result as an answer shows it.
+// Reads the outcome of a single result.
 class Outcomes {
  public:
   Outcomes(Database& database, const SeenRuns& runs) : runs_(runs), row_(database, kOutcome) {}
@@ -107,7 +108,7 @@ std::vector<FailingCase> failing_in(Database& database, const SeenRuns& runs, co
 
 // ---- Flakiness ----
 
-// The number of inconsistent runs of each case that failed at `since` or later.
+// Returns the number of inconsistent runs of each case that failed or was flaky at `since` or later.
 std::map<SeenCase, int> inconsistent_runs_in(Database& database, const Attendance& attendance,
                                              const std::string& since) {
   std::map<SeenCase, int> inconsistent_runs;
@@ -139,7 +140,7 @@ std::vector<FlakyCase> flaky_in(Database& database, const SeenRuns& runs, const 
 // ---- How cases ended, run by run ----
 
 std::vector<CaseOutcomes> outcomes_in(Database& database, SeenRuns& runs, const std::string& since) {
-  std::vector<std::map<std::int64_t, CaseOutcomes>> found(runs.ids().size());  // by case, and by variant
+  std::vector<std::map<std::int64_t, CaseOutcomes>> found(runs.ids().size());  // by case, then by variant
   Outcomes outcomes(database, runs);
   runs.for_each_result(runs.size(), [&](std::size_t place, const Statement& row) {
     if (runs[place].started < since) return;
@@ -230,7 +231,7 @@ Result<HistoryAnswer> ask(History& history, const HistoryQuestion& question) {
 
 namespace {
 
-// Those that began before the run, on its branch, without itself and its shards.
+// Returns the runs that began before the run, on its branch, without the run itself and its shards.
 std::vector<HistoryRun> runs_before(Database& database, const RunResults& run) {
   std::vector<HistoryRun> all = read_runs(database);
   const auto is_itself = [&](const HistoryRun& other) {
@@ -245,7 +246,7 @@ std::vector<HistoryRun> runs_before(Database& database, const RunResults& run) {
   return all;
 }
 
-// The index in RunResults::cases of each case that the history has.
+// Returns the index in RunResults::cases of each case that the history contains.
 std::map<SeenCase, std::size_t> places_of(Database& database, const RunResults& run, const SeenRuns& runs) {
   std::map<SeenCase, std::size_t> places;
   Statement test(database, "SELECT id FROM test WHERE case_id = ?");
@@ -256,14 +257,14 @@ std::map<SeenCase, std::size_t> places_of(Database& database, const RunResults& 
   return places;
 }
 
-// Adds the newest outcome first. PastOutcome::run is a place in `runs`.
+// Adds the newest outcomes first. PastOutcome::run is an index in `runs`.
 void read_past(SeenRuns& runs, const std::map<SeenCase, std::size_t>& places,
                std::vector<std::vector<PastOutcome>>& cases) {
   std::vector<std::int64_t> tests;
   for (const auto& [seen, place] : places) tests.push_back(seen.test);
   runs.select(tests);
   constexpr std::size_t kMostRuns =
-      4 * kMostOutcomes;  // of a case that is not in each of them, fewer outcomes are found
+      4 * kMostOutcomes;  // a case that is missing in some of these runs gets fewer outcomes
   runs.for_each_result(kMostRuns, [&](std::size_t run, const Statement& row) {
     const auto found = places.find({row.integer(0), row.integer(1)});
     if (found == places.end() || cases[found->second].size() >= kMostOutcomes) return;
@@ -276,7 +277,7 @@ void read_past(SeenRuns& runs, const std::map<SeenCase, std::size_t>& places,
   });
 }
 
-// Only runs in which something was found are said.
+// Fills Past::runs with only the runs that have an outcome. It renumbers PastOutcome::run, and sorts oldest first.
 void name_runs(SeenRuns& runs, Past& past) {
   std::vector<bool> is_needed(runs.size());
   for (const auto& outcomes : past.cases) {
@@ -337,7 +338,7 @@ Result<std::optional<SeenRun>> last_green_run(History& history, const RunResults
 
 namespace {
 
-// The commits that begin with the text, newest first; one that is just so is the only one.
+// Returns the commits that begin with the text, newest first. A commit that equals the text is returned alone.
 std::vector<std::string> commits_like(const std::vector<HistoryRun>& runs, const std::string& text) {
   std::vector<std::string> commits;
   for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
@@ -362,7 +363,7 @@ Error no_such_commit(const History& history, const std::string& commit, const st
                                   : fmt::format("The commit of its newest run is {}.", all.front()));
 }
 
-// The cases of another shard. One that is in both was not of another shard.
+// Adds the cases of another shard. A run that shares a case with `whole` is not another shard and is ignored.
 void add_shard(RunResults& whole, RunResults shard) {
   std::set<std::string_view> there;
   for (const CaseResult& result : whole.cases) there.insert(result.id);
@@ -416,14 +417,14 @@ Result<RunResults> results_at(History& history, const std::string& commit) {
 
 namespace {
 
-// "xpu.driver" of "xpu:0000:03:00.0" and of "xpu-sim:0".
+// Returns the fact "xpu.driver" for the devices "xpu:0000:03:00.0" and "xpu-sim:0".
 std::string driver_of(const std::string& device, const std::vector<StackFact>& stack) {
   const std::string name = device.substr(0, device.find_first_of(":-")) + ".driver";
   const auto fact = std::ranges::find(stack, name, &StackFact::name);
   return fact == stack.end() ? "" : fact->value.value_or("");
 }
 
-// The columns that are not aggregated are from the newest run of the device, as SQLite defines for max().
+// SQLite takes the columns that are not aggregated from the row with the max(), which is the newest run of the device.
 constexpr const char* kDeviceSums = R"(
 SELECT host, name, model, started, stack, count(*), sum(attempts), sum(failed_attempts), sum(drained),
        max(started || ' ' || run_id)

@@ -22,7 +22,7 @@ using ::testing::SizeIs;
 constexpr Outcome kP = Outcome::kPass;
 constexpr Outcome kF = Outcome::kFail;
 
-// One run for each outcome of the only case.
+// Returns one run for each outcome of its only case.
 std::vector<RunResults> runs_of(const std::vector<Outcome>& outcomes) {
   std::vector<RunResults> runs;
   for (const Outcome outcome : outcomes)
@@ -99,7 +99,7 @@ TEST_F(HistoryQuestionsTest, RunListsStackChanges) {
   for (RunResults& run : runs) set_fact(run, "xpu.driver", "26.31");
   set_fact(runs[1], "xpu.driver", "26.35");
   set_fact(runs[2], "xpu.driver", "26.35");
-  set_fact(runs[2], "image.digest", "new");  // the run before it does not know it
+  set_fact(runs[2], "image.digest", "new");  // the fact is unknown in the run before
   const auto found = answer(runs, {.failing = true});
   ASSERT_THAT(found.failing, SizeIs(1));
   EXPECT_EQ(to_string(found.runs[found.failing[0].since].stack_changes), "xpu.driver 26.31 -> 26.35");
@@ -152,7 +152,8 @@ TEST_F(HistoryQuestionsTest, SinceOmitsCasesLastFailingEarlier) {
 // ---- Flakiness ----
 
 TEST_F(HistoryQuestionsTest, FlakinessUsesWilsonInterval) {
-  const Flakiness some = flakiness_of(2, 20);  // by the formula in Brown, Cai, DasGupta (2001), section 3.1.1
+  const Flakiness some =
+      flakiness_of(2, 20);  // from the formula in Brown, Cai, DasGupta (2001), section 3.1.1
   EXPECT_NEAR(some.low, 0.0279, 0.0001);
   EXPECT_NEAR(some.high, 0.3010, 0.0001);
   EXPECT_EQ(flakiness_of(0, 10).low, 0);
@@ -192,13 +193,13 @@ TEST_F(HistoryQuestionsTest, FlakinessRequiresTenRuns) {
   auto runs = runs_of(std::vector<Outcome>(8, kP));
   runs.push_back(made_run(9, {{"a/one", kP, true}}));
   EXPECT_THAT(answer(runs, {.flaky = true}).flaky, IsEmpty());
-  runs.push_back(made_run(10, {{"a/one", Outcome::kNotrun}}));  // which is none
+  runs.push_back(made_run(10, {{"a/one", Outcome::kNotrun}}));  // a case that did not run does not count
   EXPECT_THAT(answer(runs, {.flaky = true}).flaky, IsEmpty());
   runs.push_back(made_run(11, {{"a/one"}}));
   EXPECT_THAT(answer(runs, {.flaky = true}).flaky, SizeIs(1));
 }
 
-// All of it by another way: straight over all the results.
+// Computes the flakiness directly from all results, as a second implementation to compare with.
 std::map<std::string, std::pair<int, int>> flakiness_by_hand(const std::vector<RunResults>& runs,
                                                              const std::string& since) {
   std::map<std::pair<std::string, std::string>, std::map<std::string, std::array<int, 3>>> groups;
@@ -284,7 +285,7 @@ TEST_F(HistoryQuestionsTest, AnswersMatchBruteForce) {
   }
 }
 
-// ---- What a page shows beside a run ----
+// ---- The past that a page shows with a run ----
 
 TEST_F(HistoryQuestionsTest, PastHasOnlyEarlierRuns) {
   auto runs = runs_of({kP, kF, kF, kP});
@@ -319,7 +320,7 @@ TEST_F(HistoryQuestionsTest, FindsLastGreenRunOfHost) {
   ASSERT_TRUE(green) << green.error().what;
   ASSERT_TRUE(*green);
   EXPECT_EQ((*green)->run_id,
-            "id-002");  // not of another host, whatever the branch, and none that came later
+            "id-002");  // the last run of this host, on any branch, and before the given run
   EXPECT_EQ((*green)->commit, "c2");
   EXPECT_EQ(to_string((*green)->stack_changes), "kmd.nvidia 580.65.06 -> 580.95.05");
   EXPECT_EQ((*last_green_run(history, runs[4], "gpu-02"))->run_id, "id-003");
@@ -372,7 +373,7 @@ TEST_F(HistoryQuestionsTest, FindsCommitByPrefix) {
   History history = history_of(file_, runs);
   const auto found = results_at(history, "abc2");
   ASSERT_TRUE(found) << found.error().what;
-  EXPECT_EQ(found->run_id, "id-003");  // the newest
+  EXPECT_EQ(found->run_id, "id-003");  // the newest run of this commit
   const auto several = results_at(history, "abc");
   ASSERT_FALSE(several);
   EXPECT_THAT(several.error().what, HasSubstr("2 of its commits begin so"));

@@ -8,7 +8,7 @@
 namespace proctor {
 namespace {
 
-constexpr std::int64_t kMostRows = 10'000'000;  // a number above is no row's: the file is damaged
+constexpr std::int64_t kMostRows = 10'000'000;  // a larger row number means that the file is damaged
 
 std::uint32_t number_of(std::int64_t id) {
   if (id < 0 || id > kMostRows) throw SqliteFailure{kDamaged, "a row has the number " + std::to_string(id)};
@@ -24,7 +24,7 @@ SubjectFact remembered(std::optional<std::string> value) {
                : SubjectFact{.value = std::nullopt, .source = "", .reason = "the history does not have it"};
 }
 
-// The rest of what `run` has, and what hangs on it.
+// Reads the remaining columns of the run, and its programs and devices.
 void read_run_row(Database& database, const HistoryRun& run, RunResults& results) {
   Statement row(
       database,
@@ -72,7 +72,7 @@ Variant variant_in(const Statement& row) {
           std::string(row.text(4)), row.integer(5) != 0};
 }
 
-using Places = std::map<std::int64_t, std::uint32_t>;  // of what has a number in the file
+using Places = std::map<std::int64_t, std::uint32_t>;  // indexes by row number
 
 std::uint32_t place_of(const Places& places, std::int64_t id) {
   const auto found = places.find(id);
@@ -105,7 +105,7 @@ Places read_variants_of(Database& database, std::int64_t run, RunResults& result
   return places;
 }
 
-// By test.
+// Returns the measures of a run, by the row number of their test.
 std::map<std::int64_t, std::vector<Measure>> read_measures_of(Database& database, std::int64_t run) {
   std::map<std::int64_t, std::vector<Measure>> measures;
   Statement row(database,

@@ -1,4 +1,4 @@
-// Runs as a history has them. What goes wrong is thrown as a SqliteFailure.
+// Reads runs from the tables of a history (reports/history/database.h). Errors are thrown as SqliteFailure.
 #pragma once
 
 #include <array>
@@ -13,14 +13,14 @@
 
 namespace proctor {
 
-// A run without its results. Numbers are of this file only.
+// A run without its results. `id` and `stack` are row numbers that are valid in this file only.
 struct HistoryRun {
   std::int64_t id = 0;
   std::string run_id{};
   std::string journal_sha256{};
   std::string started{};
   std::string commit{};  // "" unknown
-  bool dirty = false;    // the sources were not those of the commit
+  bool dirty = false;    // the sources differed from the commit
   std::string branch{};  // "" unknown
   std::string plan{};
   std::int64_t stack = 0;
@@ -31,15 +31,16 @@ HistoryRun read_run(Database& database, std::int64_t id);
 
 std::vector<StackFact> read_stack(Database& database, std::int64_t stack);
 
-// By their numbers, which may have gaps.
+// Variants by their row numbers, which may have gaps.
 using Variants = std::map<std::int64_t, Variant>;
 Variants read_variants(Database& database);
-std::vector<std::pair<std::uint32_t, std::string>> read_case_ids(Database& database);  // in their order
+std::vector<std::pair<std::uint32_t, std::string>> read_case_ids(
+    Database& database);  // ordered by row number
 
-// Its cases are in the order of their ids. `place` is left for who knows it.
+// Reads all results of a run, with the cases in the order of their ids. The caller sets `place`.
 RunResults read_results(Database& database, const HistoryRun& run);
 
-// What a number of the file means. One that means nothing is thrown as damage.
+// Converts a number of the file. A number without a meaning is thrown as damage.
 Outcome outcome_in(std::int64_t number);
 ResultClass result_class_in(std::int64_t number);
 
@@ -51,12 +52,11 @@ struct VariantSummary {
 
   friend bool operator==(const VariantSummary&, const VariantSummary&) = default;
 };
-using VariantSummaries =
-    std::map<std::int64_t, VariantSummary>;  // by variant; without variants that have no cases
+using VariantSummaries = std::map<std::int64_t, VariantSummary>;  // by variant; only variants with cases
 VariantSummaries stored_summaries(Database& database, std::int64_t run);
-VariantSummaries counted_summaries(Database& database, std::int64_t run);  // from the results
+VariantSummaries counted_summaries(Database& database, std::int64_t run);  // computed from the results
 
-// The numbers of tests in run_variant.ran, and back.
+// Encode and decode the numbers of tests in run_variant.ran.
 std::string packed(const std::vector<std::uint32_t>& sorted);
 std::vector<std::uint32_t> unpacked(std::string_view bytes);
 

@@ -15,7 +15,7 @@ CREATE TEMP TABLE seen (
 CREATE TEMP TABLE selected (test INTEGER PRIMARY KEY);
 )";
 
-// The previous run with a variant of each run.
+// Selects for each run the previous run with a variant of it.
 constexpr const char* kRunsBefore = R"(
 SELECT place, max(before)
   FROM (SELECT place, lag(place) OVER (PARTITION BY variant ORDER BY place) AS before
@@ -23,7 +23,7 @@ SELECT place, max(before)
  GROUP BY place HAVING max(before) IS NOT NULL
 )";
 
-// The second statement is faster for few of many cases.
+// For a few cases of many, the second statement is faster.
 constexpr const char* kResultsOfRun =
     "SELECT test, variant, outcome, result_class, flaky, duration_ms FROM result "
     "WHERE run = ? AND (? OR +test IN (SELECT test FROM selected))";
@@ -141,7 +141,8 @@ Attendance::Attendance(Database& database, const SeenRuns& runs, const std::stri
     if (is_new) {
       packed = row.bytes(1);
       tests = unpacked(packed);
-      tests.erase(std::ranges::unique(tests).begin(), tests.end());  // the file is not trusted
+      // The file is not trusted, so it may contain duplicates.
+      tests.erase(std::ranges::unique(tests).begin(), tests.end());
       of.runs.resize(runs.ids().size());
       of.cases.emplace_back(runs.ids().size());
     }

@@ -1,10 +1,10 @@
 // The runs and the cases of a question, as two temporary tables for its statements:
 //
-//   seen       place, run, started, sources: a row for each run, the oldest has place 0. Runs of one commit without changes
-//              have the same sources. Each other run has its own
-//   selected   test: a row for each case
+//   seen       place, run, started, sources: one row for each run. The oldest run has place 0. Runs of one commit
+//              without changes share a value of `sources`. Each other run has its own value
+//   selected   test: one row for each case
 //
-// A failure is thrown as a SqliteFailure. A question selects the cases, then reads their results:
+// Errors are thrown as SqliteFailure. A question selects cases, then reads their results:
 //
 //   SeenRuns runs(database, read_runs(database));
 //   runs.select(runs.tests_like("memory*"));
@@ -23,7 +23,7 @@
 
 namespace proctor {
 
-// A case of one variant, by their numbers in the file.
+// A case of one variant, identified by the row numbers of both.
 struct SeenCase {
   std::int64_t test = 0;
   std::int64_t variant = 0;
@@ -31,19 +31,20 @@ struct SeenCase {
   friend auto operator<=>(const SeenCase&, const SeenCase&) = default;
 };
 
+// The runs of one question, and its selected cases. reports/history/questions.cc uses it.
 class SeenRuns {
  public:
   SeenRuns(Database& database, std::vector<HistoryRun> runs);
 
   std::size_t size() const { return runs_.size(); }
   const HistoryRun& operator[](std::size_t place) const { return runs_[place]; }
-  // The changes of the stack since the previous run with a variant of this one.
+  // Returns the changes of the stack since the previous run with a variant of this run.
   std::vector<FactChange> moved(std::size_t place);
 
   const std::vector<std::string>& ids() const { return ids_; }  // all cases of the file
-  std::size_t index_of(std::int64_t test) const;                // in ids()
+  std::size_t index_of(std::int64_t test) const;                // index in ids()
   const Variant& variant_of(std::int64_t variant) const;
-  // Returns nothing if the file does not have the variant.
+  // Returns nothing if the file does not contain the variant.
   std::optional<std::int64_t> number_of(const Variant& variant) const;
 
   std::vector<std::int64_t> tests_like(const std::string& glob) const;
@@ -67,8 +68,8 @@ class SeenRuns {
   std::map<std::int64_t, std::vector<StackFact>> stacks_;
 };
 
-// The number of runs in which a case passed or failed, among those that began at `since` or later. Most runs of a variant
-// have the same cases. Each such set of cases is read once.
+// Counts the runs in which a case passed or failed, among those that began at `since` or later. Most runs of a variant
+// have the same cases, so each distinct set of cases is read once.
 class Attendance {
  public:
   Attendance(Database& database, const SeenRuns& runs, const std::string& since);

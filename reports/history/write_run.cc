@@ -30,7 +30,7 @@ std::string facts_text(const std::vector<StackFact>& facts) {
   });
 }
 
-// Of the row with these values, which is added where there is none.
+// Returns the number of the row with these facts, and adds the row if it does not exist.
 std::int64_t stack_number(Database& database, const std::vector<StackFact>& facts) {
   const std::string text = facts_text(facts);
   const std::string digest = sha256_hex(text);
@@ -117,7 +117,7 @@ void write_causes(Database& database, std::int64_t id, const RunResults& run) {
   }
 }
 
-// The results of the run as they were given, with names in place of numbers.
+// A temporary table for the results of the run, with names in place of row numbers.
 constexpr const char* kGiven = R"(
 DROP TABLE IF EXISTS temp.given;
 CREATE TEMP TABLE given (
@@ -129,7 +129,7 @@ INSERT OR IGNORE INTO test (case_id) SELECT case_id FROM given;
 INSERT OR IGNORE INTO reason (text) SELECT reason FROM given WHERE reason IS NOT NULL;
 INSERT OR IGNORE INTO device (name) SELECT device FROM given WHERE device IS NOT NULL;
 )";
-// By test, so that each row is put behind the last.
+// Ordered by test, so that SQLite appends each row.
 constexpr const char* kResults = R"(
 INSERT INTO result
 SELECT ?, test.id, variant, outcome, result_class, reason.id, cause.id, attempts, flaky, duration_ms, device.id
@@ -170,7 +170,7 @@ bool finds(Database& database, const char* sql, const std::string& name) {
   return statement.bind(name).step();
 }
 
-// By which of two journals of one run the better one is known.
+// The criteria by which the better of two journals of one run is selected.
 using Rank = std::tuple<bool, std::int64_t, std::string>;
 
 Rank rank_of(const RunResults& run) {
@@ -178,6 +178,7 @@ Rank rank_of(const RunResults& run) {
           run.journal_sha256};
 }
 
+// A run in the file, and its rank.
 struct StoredRun {
   std::int64_t id = 0;
   Rank rank{};
@@ -196,8 +197,9 @@ void remove_if_there(Database& database, const std::string& run_id) {
   if (const auto stored = find_run(database, run_id)) remove_run(database, stored->id);
 }
 
-// By which of two merged runs that share a shard the better one is known: shards from the newest on, whose ids begin with
-// the time. It holds against each that was ever seen, so that the order of imports does not matter.
+// The criteria by which the better of two merged runs that share a shard is selected: their shards, newest first. Ids
+// begin with the time. A merged run is compared with all that were ever imported, so that the
+// order of imports does not matter.
 using MergedRank = std::pair<std::vector<std::string>, std::string>;
 
 MergedRank rank_of_merged(Database& database, const std::string& merged) {

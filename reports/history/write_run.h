@@ -1,4 +1,4 @@
-// How a run gets into a history, and out of it. What goes wrong is thrown as a SqliteFailure.
+// Adds runs to a history and removes them. Errors are thrown as SqliteFailure.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,18 @@
 
 namespace proctor {
 
+// The result of an import.
 enum class Added { kNew, kReplaced, kAlreadyThere, kOlder, kPartOfMerged, kOtherMerged };
-std::string_view to_string(Added added);  // for people: "is already imported"
+std::string_view to_string(Added added);  // as a message: "is already imported"
 
-// Which of them a run is depends on what is there (reports/history/history.h).
+// Imports the run. The returned value depends on the runs that the history already has (reports/history/history.h).
 Added write_run(Database& database, const RunResults& run);
 
-// Remembers of which shards a merged run is, and removes what it stands for: the shards, and merged runs that share one and
-// whose shards are older. Returns whether it has a place itself: no merged run that shares a shard has newer ones.
+// Records the shards of a merged run. It removes the runs that the merged run replaces: these shards, and merged runs
+// that share a shard and have older shards. Returns false if a merged run that shares a shard has newer shards.
 bool note_merged(Database& database, const std::string& merged, const std::vector<std::string>& shards);
 
-// What other rows named and no row names any more stays, until remove_orphans().
+// remove_run() leaves rows that no other row refers to any longer. remove_orphans() removes these rows.
 void remove_run(Database& database, std::int64_t id);
 void remove_orphans(Database& database);
 

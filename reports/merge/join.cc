@@ -19,8 +19,8 @@ namespace {
 
 const RunPlanned& plan_of(const JoinPart& part) { return part.run.plan; }
 
-// When the clock of the part's journal was at zero, in Unix time. The journal says it in whole seconds; the file system
-// knows better, unless the files have been copied.
+// Returns the Unix time at which the clock of the part's journal was zero. The journal has it in whole seconds. The
+// file times are more precise, unless the files were copied.
 std::int64_t zero_of(const JoinPart& part) {
   constexpr std::int64_t kOneSecond = 1000;
   const std::int64_t said = unix_ms(plan_of(part).started);
@@ -28,7 +28,7 @@ std::int64_t zero_of(const JoinPart& part) {
   return seen > said - kOneSecond && seen < said + 2 * kOneSecond ? seen : said;
 }
 
-// What is said of the whole where the parts say different things: about their machine, never silently.
+// Collects facts of the parts' machines. Each fact with different values gets a warning.
 class Facts {
  public:
   void add(const JoinPart& part) {
@@ -60,7 +60,7 @@ class Facts {
     if (!faults_.empty() && faults_ != nowhere)
       joined.stack.emplace_back(kSimFaultsEntry, proctor::joined({faults_.begin(), faults_.end()}, " + "));
     for (const auto& [name, value] : joined.stack) fingerprint_names_.insert(name);
-    for (StackFact& fact : unsaid_) {  // by no part
+    for (StackFact& fact : unsaid_) {  // facts that no part has
       if (fingerprint_names_.insert(fact.name).second) fingerprint_.push_back(std::move(fact));
     }
     joined.fingerprint = std::move(fingerprint_);
@@ -98,10 +98,11 @@ class Facts {
   std::set<std::string> faults_;  // of the simulated parts
 };
 
-// Whether a part is red because of a flaky case of its own, which the whole must be, too.
+// Returns whether a flaky case fails this part. Then it fails the joined run, too.
 bool forbids_flaky(const JoinPart& part) { return !part.run.flaky_cases.allowed; }
 
-// The parts that have the last word on some case, or have none at all; the others were repeated.
+// Returns the parts that determine the verdict of some case, and the parts without cases.
+// All other parts were repeated.
 std::set<const JoinPart*> last_parts(const std::vector<JoinPart>& parts) {
   std::map<std::string, const JoinPart*> last;
   std::set<const JoinPart*> found;
@@ -113,7 +114,7 @@ std::set<const JoinPart*> last_parts(const std::vector<JoinPart>& parts) {
   return found;
 }
 
-// What made a part more than the sum of its cases, and stands in no record of theirs.
+// Returns the problems of a part that the records of its cases do not contain.
 std::vector<Warning> shortages(const JoinPart& part) {
   std::vector<Warning> warnings;
   if (const std::string why = RunCopy(part.run, {part.place + "/"}).cut_short(); !why.empty())
@@ -126,7 +127,7 @@ std::vector<Warning> shortages(const JoinPart& part) {
   return warnings;
 }
 
-// How each suite was started, so that each of its cases can be run again.
+// Adds the command that started each suite, so that each of its cases can be run again.
 void add_commands(const std::vector<JoinPart>& parts, RunPlanned& joined) {
   std::set<std::string> known;
   for (const JoinPart& part : parts) {
@@ -138,7 +139,7 @@ void add_commands(const std::vector<JoinPart>& parts, RunPlanned& joined) {
   }
 }
 
-// A rule on which the parts must agree holds for the whole if it holds for each of them.
+// A rule on which the parts must agree holds for the joined run if it holds for each part.
 RunRules joined_rules(const std::vector<JoinPart>& parts) {
   RunRules joined;
   for (const JoinPart& part : parts) {
@@ -188,7 +189,7 @@ RunPlanned joined_plan(const JoinRequest& request, std::vector<Warning>& warning
     facts.add(part);
   }
   if (!joined.flaky_passes) joined.max_flaky_percent = 0;
-  // That one part may execute nothing does not hold for one that has devices.
+  // A part may execute nothing if it has no device. This does not apply to parts with devices.
   if (joined.rules.allow_no_device) joined.rules.min_executed = std::max(joined.rules.min_executed, least);
   joined.filters.assign(filters.begin(), filters.end());
   std::vector<std::string> ids;
@@ -199,7 +200,7 @@ RunPlanned joined_plan(const JoinRequest& request, std::vector<Warning>& warning
   return joined;
 }
 
-// Most parts warn of the same.
+// Groups equal warnings, because most parts have the same ones.
 std::vector<Warning> warnings_of(const std::vector<JoinPart>& parts) {
   struct Said {
     Warning warning;
@@ -243,7 +244,7 @@ struct Teller {
   const ResolvedCase* test;
 };
 
-// One case, as all parts that have it tell of it.
+// Copies one case with the attempts of all parts that contain it.
 void copy_case(const std::vector<Teller>& tellers, std::vector<Event>& out) {
   int attempts = 0;
   bool was_bad = false;

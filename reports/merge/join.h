@@ -1,7 +1,7 @@
-// One run out of many that were started one by one, as CTest starts its tests (docs/reference/frameworks/ctest.md): a
-// journal, which can be read like that of any other run. Unlike shards (reports/merge/merge.h), the parts have no
-// common plan: each brings its own cases, configuration and devices, and a case may be in several of them, because it
-// was repeated.
+// Joins runs that were started one by one into one journal, like the tests of CTest
+// (docs/reference/frameworks/ctest.md). The journal can be read like that of any other run. In contrast to shards
+// (reports/merge/merge.h), the parts have no common plan. Each part has its own cases, configuration and devices. A
+// repeated case is in several parts.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,24 @@
 
 namespace proctor {
 
+// A run that becomes a part of the joined run.
 struct JoinPart {
-  std::string place;  // "parts/3", its run directory in that of the whole
+  std::string place;  // "parts/3", its run directory in that of the joined run
   ResolvedRun run;
   std::int64_t ended_ms = 0;  // Unix time of its last record, by the file system; 0: unknown
 };
 
+// The parts, and the facts about the joined run itself.
 struct JoinRequest {
   std::string run_id;
-  std::vector<std::string> command_line;  // of who started the parts
-  std::vector<JoinPart> parts;            // in the order in which they were started
-  std::vector<Warning> warnings{};        // of parts that have no journal
+  std::vector<std::string> command_line;  // the command line of the program that started the parts
+  std::vector<JoinPart> parts;            // in the order of their start
+  std::vector<Warning> warnings{};        // about parts without a journal
 };
 
-// Every case has the verdict of the last part that has it, and the attempts of all of them; one that was bad before it
-// was good is flaky, which the run allows: whoever repeats tests has said that this is good enough. `parts` is not empty.
+// Returns the journal of the joined run. Each case has the verdict of the last part that contains it, and the attempts
+// of all parts. A case that failed before it passed is flaky, and the run allows it, because the user requested the
+// repeats. `parts` must not be empty.
 std::vector<Event> join_runs(const JoinRequest& request);
 
 }  // namespace proctor

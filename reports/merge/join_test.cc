@@ -17,7 +17,7 @@ using namespace testing_support;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A part of one case, which ends with `verdict`.
+// A part with one case, which ends with `verdict`.
 struct Joined {
   RunPlanned plan;
   std::vector<Event> events;

@@ -30,7 +30,7 @@ struct ShardNumber {
   int count = 1;
 };
 
-// A run of a whole plan is its only shard.
+// A run of a whole plan counts as its only shard.
 ShardNumber shard_of(const MergePart& part) {
   return part.run.plan.shard ? ShardNumber{part.run.plan.shard->index, part.run.plan.shard->count}
                              : ShardNumber{};
@@ -40,12 +40,12 @@ std::string shard_text(const MergePart& part) {
   return fmt::format("{}/{}", shard_of(part).index, shard_of(part).count);
 }
 
-// For warnings of the merged run.
+// Returns the name for warnings of the merged run.
 std::string name_of(const MergePart& part) {
   return part.run.plan.rest ? "run " + part.run.plan.run_id : "shard " + shard_text(part);
 }
 
-// "host.kernel" differs: the two values.
+// Returns an error such as "host.kernel": the values in both parts.
 Error differ(const MergePart& a, const MergePart& b, const std::string& what, const std::string& of_a,
              const std::string& of_b, const std::string& hint) {
   return refused(fmt::format("{}: {} in {}, but {} in {}", what, of_a, a.name, of_b, b.name), hint);
@@ -61,7 +61,7 @@ std::string exclusion_text(const RunPlanned& plan) {
   return fmt::format("{:g}%:{:g}%", plan.exclusion->confidence * 100, plan.exclusion->rate * 100);
 }
 
-// By which rules a run was judged, beyond what its plan says.
+// Returns the rules of a run that its plan file does not contain.
 std::map<std::string, std::string> rules_of(const RunPlanned& plan) {
   std::map<std::string, std::string> rules = {
       {"--repeat DURATION", yes_no(plan.stress_ms > 0)},
@@ -98,8 +98,8 @@ Result<void> check_same_plan(const MergePart& a, const MergePart& b) {
   return {};
 }
 
-// What the runs found out about their drivers. Some of it is about a machine and not about its stack; what
-// only one of them had to look at tells nothing.
+// Returns the facts about drivers that the runs recorded. Facts about a machine instead of its stack are removed. A
+// fact that only one run recorded is not compared.
 std::map<std::string, std::string> probed_stack(const RunPlanned& plan) {
   std::map<std::string, std::string> facts(plan.stack.begin(), plan.stack.end());
   std::erase_if(facts, [](const auto& fact) {
@@ -155,7 +155,7 @@ Result<void> check_same_stack(const MergePart& a, const MergePart& b) {
   return {};
 }
 
-// Results of two commits are of no one state of the sources.
+// Results of two commits do not describe one state of the sources.
 Result<void> check_same_commit(const MergePart& a, const MergePart& b) {
   const auto& one = a.run.plan.subject.commit.value;
   const auto& other = b.run.plan.subject.commit.value;
@@ -164,7 +164,7 @@ Result<void> check_same_commit(const MergePart& a, const MergePart& b) {
                 "Run all shards on one commit. If it is not detected, set it with --subject commit=...");
 }
 
-// The shards of one plan: of the whole, or of what a run left.
+// Checks the shards of one plan: of the whole plan, or of the remaining cases of a run.
 Result<void> check_numbers(const std::vector<const MergePart*>& shards) {
   const int count = shard_of(*shards.front()).count;
   std::map<int, const MergePart*> by_index;
@@ -188,7 +188,7 @@ Result<void> check_numbers(const std::vector<const MergePart*>& shards) {
       "Run the shard, or fetch its run directory. A skipped or cancelled job leaves no run directory.");
 }
 
-// In the merged run a device is known by its machine's name and its id.
+// The merged run identifies a device by its host name and id.
 Result<void> check_machines(const Inputs& sorted) {
   std::map<std::pair<std::string, std::string>, std::pair<const MergePart*, std::string>> known;
   for (const MergePart& part : sorted) {
@@ -207,7 +207,7 @@ Result<void> check_machines(const Inputs& sorted) {
   return {};
 }
 
-// What a run left is told with that run, or nobody could tell what it proved.
+// A run of remaining cases needs the run that left them. Otherwise the results of the other cases are unknown.
 Result<void> check_runs_of_rest(const Inputs& sorted) {
   std::set<std::string> runs;
   for (const MergePart& part : sorted) runs.insert(part.run.plan.run_id);
@@ -222,7 +222,7 @@ Result<void> check_runs_of_rest(const Inputs& sorted) {
   return {};
 }
 
-// Without those that go on where another one of them was lost: they have its number.
+// Removes the shards that resume another lost shard, because they have its number.
 std::vector<const MergePart*> without_resumed(const std::vector<const MergePart*>& shards) {
   std::set<std::string> runs;
   for (const MergePart* part : shards) runs.insert(part->run.plan.run_id);
@@ -235,7 +235,7 @@ std::vector<const MergePart*> without_resumed(const std::vector<const MergePart*
   return first;
 }
 
-// A plan of `plan --remaining` may have shards of its own.
+// A plan of `plan --remaining` may have its own shards.
 Result<void> check_all_numbers(const Inputs& sorted) {
   std::vector<const MergePart*> whole;
   std::map<std::string, std::vector<const MergePart*>> of_rest;
@@ -254,7 +254,7 @@ Result<void> check_all_numbers(const Inputs& sorted) {
   return check_runs_of_rest(sorted);
 }
 
-// Sets MergePart::told: the part that has an outcome of a case has it, or else the last one.
+// Sets MergePart::told. A case is taken from the part with its outcome, or otherwise from the last part.
 Result<void> share_cases(Inputs& sorted) {
   struct Place {
     MergePart* part = nullptr;
@@ -284,10 +284,10 @@ Result<void> share_cases(Inputs& sorted) {
                              first.run.whole_plan.planned));
 }
 
-// What the whole has from all of its shards.
+// Facts that the merged run has from all of its shards.
 struct Whole {
   bool several_hosts = false;
-  std::int64_t began = 0;  // Unix time in ms of the earliest
+  std::int64_t began = 0;  // Unix time in ms of the earliest start
 };
 
 Whole whole_of(const Inputs& sorted) {
@@ -309,13 +309,13 @@ PartOrigin origin_of(const MergePart& part, const Whole& whole) {
           .later_ms = later_ms(part, whole)};
 }
 
-// One run's records, told apart from those of the others.
+// Writes the records of one run, with its own paths and device names.
 void copy(const MergePart& part, const Whole& whole, EventSink& out) {
   const ResolvedRun& run = part.run;
   const RunCopy records(run, origin_of(part, whole));
   for (const Warning& warning : run.warnings)
     out.on(Warning{warning.code, name_of(part) + ": " + warning.text});
-  // What others have executed in its place is no longer missing.
+  // A case that another run executed is not missing. Then the part counts as complete.
   const bool all_reported = std::ranges::find(part.reported, false) == part.reported.end();
   if (const std::string why = records.cut_short(); !why.empty() && all_reported)
     out.on(Warning{WarningCode::kPartIncomplete, name_of(part) + ": " + why});
@@ -339,7 +339,7 @@ std::vector<TestedPart> tested_parts(const Inputs& sorted) {
   return parts;
 }
 
-// Of all of them: with another shard it is another run. Sorts with its first shard.
+// Returns an id that depends on all parts, so that another set of shards is another run. It sorts with its first shard.
 std::string merged_id(const Inputs& sorted) {
   const std::string& first = sorted.front().run.plan.run_id;
   if (sorted.size() == 1) return first;
@@ -349,7 +349,7 @@ std::string merged_id(const Inputs& sorted) {
   return first + "+" + sha256_hex(ids).substr(0, kDigits);
 }
 
-// Of whom the merged run is.
+// Adds the runs that the merged run consists of.
 void add_runs(const Inputs& sorted, RunPlanned& merged) {
   int rests = 0;
   for (const MergePart& part : sorted) {
@@ -363,7 +363,7 @@ void add_runs(const Inputs& sorted, RunPlanned& merged) {
   }
 }
 
-// Adds what another shard had too only once.
+// Adds each entry once, also if several shards have it.
 void add_narrowing(const Narrowed& from, Narrowed& to) {
   const auto members = [](const auto& item) {
     if constexpr (requires { item.option; })
@@ -415,14 +415,14 @@ RunPlanned merged_plan(const Inputs& sorted, const Whole& whole) {
       if (part.reported[test.index]) merged.cases.push_back(test.planned);
     }
   }
-  // That one shard may execute nothing does not hold for one that has devices.
+  // A shard may execute nothing if it has no device. This does not apply to shards with devices.
   if (merged.rules.allow_no_device) merged.rules.min_executed = std::max(merged.rules.min_executed, least);
   merged.hostname = joined(hosts, ", ");
   add_runs(sorted, merged);
   return merged;
 }
 
-// Shards of the whole by their number, then what others left.
+// Sorts shards of the whole plan by number, then runs of remaining cases by their start.
 void sort(Inputs& parts) {
   std::ranges::stable_sort(parts, [](const MergePart& a, const MergePart& b) {
     if (a.run.plan.rest.has_value() != b.run.plan.rest.has_value()) return b.run.plan.rest.has_value();
@@ -435,7 +435,7 @@ void sort(Inputs& parts) {
                                     : fmt::format("shard-{}/", shard_of(part).index);
 }
 
-// A run that has the whole plan is a part only beside one that has what it left.
+// A run of the whole plan is a valid part only together with a run of its remaining cases.
 Result<void> check_kinds(const Inputs& parts) {
   const bool has_rest =
       std::ranges::any_of(parts, [](const MergePart& part) { return part.run.plan.rest.has_value(); });
@@ -486,14 +486,14 @@ void merge_parts(std::vector<MergePart> parts, EventSink& journal) {
     ended.at_ms = std::max(ended.at_ms, later_ms(part, whole) + part.run.elapsed_ms);
     if (part.run.ended) ended.finished = std::max(ended.finished, part.run.ended->finished);
   }
-  if (ended.finished.empty()) ended.finished = parts.front().run.plan.started;  // none came to its end
+  if (ended.finished.empty()) ended.finished = parts.front().run.plan.started;  // no run finished
   tested.move_into(plan);
   journal.on(std::move(plan));
   for (const ProgramRead& read : tested.programs) journal.on(read);
   for (const Warning& warning : tested.warnings) journal.on(warning);
   for (MergePart& part : parts) {
     copy(part, whole, journal);
-    part.run = {};  // its memory is for the whole
+    part.run = {};  // frees memory for the merged run
   }
   journal.on(ended);
 }

@@ -1,5 +1,5 @@
-// Merges runs that together have the whole of a plan into one run, as a journal, which can be read like that of any other
-// run: the shards of the plan, and runs of what shards left (`run --resume`, `plan --remaining`).
+// Merges runs that together cover a whole plan into one journal, which can be read like that of any other run. The
+// parts are the shards of the plan, and runs of the remaining cases of shards (`run --resume`, `plan --remaining`).
 #pragma once
 
 #include <functional>
@@ -12,24 +12,29 @@
 
 namespace proctor {
 
+// A run that becomes a part of the merged run.
 struct MergePart {
-  std::string name{};   // for messages: the run directory as typed
-  std::string place{};  // "shard-2/", "remaining-1/": where its files are in the directory of the merged run
+  std::string name{};  // for messages: the run directory as typed
+  std::string
+      place{};  // "shard-2/", "remaining-1/": the place of its files in the directory of the merged run
   ResolvedRun run{};
-  std::vector<bool> reported{};  // by case: the merged run has it from this part
+  std::vector<bool> reported{};  // by case: whether the merged run takes the case from this part
 };
 
 // Reads a run by its name.
 using LoadRun = std::function<Result<ResolvedRun>(const std::string& name)>;
 
-// Reads each run: shards by their number, then the others as they began. It refuses, and names: a run that is neither a shard
-// nor what one left; runs of different plans, of different stacks, or run under different rules; a shard that is missing or
-// given twice; what a run left without that run; a case that has an outcome twice, and cases that are not in the plan.
+// Reads each run: first the shards by their number, then the other runs by their start. Each of these is an error:
+//   * a run that is neither a shard nor a run of remaining cases
+//   * different plans, stacks or rules
+//   * a shard that is missing or given twice
+//   * a run of remaining cases without the run that left them
+//   * a case with two outcomes, or a case that is not in the plan
 Result<std::vector<MergePart>> read_parts(const std::vector<std::string>& names, const LoadRun& load);
 
-// Passes the journal of the whole on. Every case keeps its verdict, also those of a shard that was stopped or killed. Of a
-// case without an outcome there that another run has executed, that run is told alone. The log of a case is `place` with its
-// old name; with several hosts, a device is HOST/ID.
+// Writes the merged journal. Every case keeps its verdict, also in a shard that was stopped or killed. If a case has no
+// outcome in its shard and another run executed it, only the records of that other run are written. The log of a case
+// is `place` with its old name. With several hosts, a device is HOST/ID.
 void merge_parts(std::vector<MergePart> parts, EventSink& journal);
 
 }  // namespace proctor

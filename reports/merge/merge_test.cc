@@ -20,7 +20,7 @@ using ::testing::Pair;
 
 const std::vector<std::string> kIds = {"s/a", "s/b", "s/c"};
 
-// Shard `index` of three has one case, which passes unless `events` say otherwise.
+// Shard `index` of three has one case, which passes unless `events` contain another outcome.
 struct Part {
   RunPlanned plan;
   std::vector<Event> events;
@@ -142,7 +142,7 @@ TEST(Merge, ExitCodeFollowsRunRules) {
   EXPECT_EQ(whole(few).exit_code, 3);
 }
 
-// What --allow-no-device allows is a matter of each shard: one that was given none without it speaks for all.
+// --allow-no-device applies to each shard: one shard without devices and without this option fails the merged run.
 TEST(Merge, MissingDeviceRuleAppliesPerShard) {
   const auto lacks = [](Part& one, bool allowed) {
     one.plan.missing_backend = "cuda";
@@ -158,7 +158,7 @@ TEST(Merge, MissingDeviceRuleAppliesPerShard) {
   lacks(parts[1], true);
   lacks(parts[2], true);
   EXPECT_EQ(whole(parts).exit_code, 0);
-  parts[2].plan.missing_backend = "";  // it has devices, and yet executed nothing
+  parts[2].plan.missing_backend = "";  // it has devices, but executed nothing
   parts[2].plan.rules.allow_no_device = false;
   EXPECT_EQ(whole(parts).exit_code, 3);
   EXPECT_EQ(whole({parts[2], parts[1], parts[0]}).exit_code, 3);
@@ -175,7 +175,7 @@ TEST(Merge, NotRunReasonComesFromShard) {
   EXPECT_TRUE(run.warned_of(WarningCode::kPartIncomplete));
 }
 
-// Its cases are all there and good; what its runner had still to say is not.
+// All its cases passed, but the end record of its runner is missing.
 TEST(Merge, ShardWithoutEndRecordIsIncomplete) {
   auto parts = all();
   EXPECT_EQ(whole(parts).exit_code, 0);
@@ -192,7 +192,7 @@ TEST(Merge, ErrorNamesMissingShard) {
   EXPECT_THAT(refusal({}), HasSubstr("there are none"));
 }
 
-// As many shards as a journal may say are never counted.
+// The loop over missing shards must not run for the largest number that a journal can contain.
 TEST(Merge, RejectsInvalidShardNumbers) {
   for (const auto& [index, count] : {std::pair{1, 2147483647}, {1, 10'001}, {0, 3}, {4, 3}, {1, -1}}) {
     Part odd = part(1);
@@ -272,7 +272,7 @@ TEST(Merge, RejectsDifferentCommits) {
   EXPECT_EQ(refusal(parts), "merge the reports: different commits: 0123abc in dir0, but 4567def in dir1");
 }
 
-// Shard i has the i-th suite, of whose program it says the i-th.
+// Shard i has the i-th suite and the i-th digest of its program.
 std::vector<Part> with_programs(const std::vector<PlannedSuite>& suites,
                                 const std::vector<ProgramRead>& reads) {
   auto parts = all();
@@ -308,7 +308,7 @@ TEST(Merge, KeepsProgramDigestCommonToShards) {
   EXPECT_TRUE(other.warned_of(WarningCode::kPartMismatch));
 }
 
-// What run `run2` left of its shard, the cases `ids`, each with this outcome.
+// Returns a run of the case `id` that `run2` left, with this outcome.
 Part rest(const std::string& id, Outcome outcome, std::vector<std::string> runs = {"run2"}) {
   Part one = part(2);
   one.plan.run_id = "again" + id;
@@ -344,7 +344,7 @@ TEST(Merge, ResumedRunCompletesLostShard) {
 TEST(Merge, ResumeOfResumedRunCompletesShard) {
   auto parts = with_a_lost_shard();
   parts.push_back(rest("s/b", Outcome::kPass));
-  parts.back().events = {started("s/b")};  // lost as well
+  parts.back().events = {started("s/b")};  // this case is lost as well
   EXPECT_EQ(whole(parts).exit_code, 3);
   parts.push_back(rest("s/b", Outcome::kPass, {"run2", "agains/b"}));
   parts.back().plan.run_id = "third";
@@ -375,7 +375,7 @@ TEST(Merge, ResumedRunRequiresOriginalRuns) {
   EXPECT_THAT(refusal(parts), HasSubstr("shard 1/3 is missing"));
 }
 
-// The plan of a rest may be divided again.
+// The plan of remaining cases may be sharded again.
 TEST(Merge, RejectsMissingShardOfResumedRun) {
   auto parts = with_a_lost_shard();
   parts[2].events = {started("s/c")};
@@ -391,7 +391,7 @@ TEST(Merge, RejectsMissingShardOfResumedRun) {
   EXPECT_EQ(whole(parts).exit_code, 0);
 }
 
-// `run --resume` of a run without a plan's file.
+// `run --resume` of a run without a plan file.
 TEST(Merge, MergesRunWithResumedRun) {
   Part lost = part(1);
   lost.plan.shard.reset();
@@ -426,7 +426,7 @@ TEST(Merge, UnreadProgramOfShardHasNoDigest) {
   EXPECT_EQ(read().reason, "shard 1/3: the run ended before it was read");
 }
 
-// Each machine may have the checkout elsewhere.
+// Each machine may have the checkout in another directory.
 TEST(Merge, EqualDigestMatchesProgramsAtDifferentPaths) {
   const std::vector<PlannedSuite> suites = {suite_of("a", "/one/t"), suite_of("a", "/two/t"),
                                             suite_of("a", "/one/t")};

@@ -12,7 +12,7 @@
 namespace proctor {
 namespace {
 
-// One that is not known promises nothing.
+// An unknown layer counts as the weakest.
 Layer layer_of(const ContainmentInfo& info) { return parse_layer(info.layer).value_or(kAllLayers.back()); }
 
 }  // namespace
@@ -87,14 +87,14 @@ void add_lack_of_devices(const RunPlanned& part, RunPlanned& whole) {
 }
 
 bool is_weaker(const ContainmentInfo& one, const ContainmentInfo& other) {
-  return layer_of(one) > layer_of(other);  // best first
+  return layer_of(one) > layer_of(other);  // the best layer comes first
 }
 
 namespace {
 
 const Subject& subject_of(const TestedPart& part) { return part.run.plan.subject; }
 
-// The value on which all agree that have one.
+// Returns the value on which all parts with a value agree.
 SubjectFact agreed(const std::vector<TestedPart>& parts, SubjectFact Subject::*fact, const std::string& name,
                    std::vector<Warning>& warnings) {
   const TestedPart* first = nullptr;
@@ -112,7 +112,7 @@ SubjectFact agreed(const std::vector<TestedPart>& parts, SubjectFact Subject::*f
   return subject_of(first != nullptr ? *first : parts.front()).*fact;
 }
 
-// One dirty part makes the whole dirty; it is clean where all are.
+// One dirty part makes the larger run dirty. It is clean only if all parts are clean.
 SubjectFact working_tree_state(const std::vector<TestedPart>& parts) {
   SubjectFact found = subject_of(parts.front()).dirty;
   for (const TestedPart& part : parts) {
@@ -123,16 +123,16 @@ SubjectFact working_tree_state(const std::vector<TestedPart>& parts) {
   return found;
 }
 
-using SuiteName = std::pair<std::string, std::string>;  // and its backend
+using SuiteName = std::pair<std::string, std::string>;  // a suite and its backend
 
 SuiteName name_of(const PlannedSuite& suite) { return {suite.name, suite.backend}; }
 
-// What all parts together know of one program.
+// The facts of all parts about one program.
 struct Known {
   std::string sha256{};
-  std::string where{};   // the part that has it first
-  std::string unread{};  // why a part has none
-  std::string differ{};  // where another part has another one
+  std::string where{};   // the first part with the digest
+  std::string unread{};  // why a part has no digest
+  std::string differ{};  // the place of a different digest
 
   void add(const ProgramRead& read, const std::string& part) {
     if (read.sha256.empty()) {
@@ -146,7 +146,7 @@ struct Known {
   }
 };
 
-// By its path, which several suites may have, and by the suites, which may have it elsewhere in another part.
+// Returns the programs by path, which several suites may share. A suite may have another path in another part.
 std::map<std::string, Known> known_programs(const std::vector<TestedPart>& parts,
                                             const std::vector<PlannedSuite>& suites) {
   std::map<std::string, Known> programs;
@@ -168,7 +168,7 @@ std::map<std::string, Known> known_programs(const std::vector<TestedPart>& parts
   return programs;
 }
 
-// A program has a digest where every part that started it has read the same.
+// A program has a digest only if every part that started it recorded the same digest.
 void add_programs(const std::vector<TestedPart>& parts, Tested& tested) {
   for (const auto& [path, known] : known_programs(parts, tested.suites)) {
     const std::string& why = known.differ.empty() ? known.unread : known.differ;
@@ -179,7 +179,7 @@ void add_programs(const std::vector<TestedPart>& parts, Tested& tested) {
   }
 }
 
-// What `text_of` says of all parts; "" and a warning where they differ.
+// Returns the text that all parts share; "" with a warning if they differ.
 template <class TextOf>
 std::string same_text(const std::vector<TestedPart>& parts, const std::string& name, const TextOf& text_of,
                       std::vector<Warning>& warnings) {
@@ -196,7 +196,7 @@ std::string same_text(const std::vector<TestedPart>& parts, const std::string& n
   return first;
 }
 
-// By what they hold: each machine has the file elsewhere.
+// Compares the lists by their digest, because each machine may have the file in another directory.
 std::optional<KnownFailuresFile> same_known_failures(const std::vector<TestedPart>& parts,
                                                      std::vector<Warning>& warnings) {
   const auto digest = [](const RunPlanned& plan) {
@@ -223,7 +223,7 @@ Tested tested_by(const std::vector<TestedPart>& parts) {
   subject.commit = agreed(parts, &Subject::commit, "commit", tested.warnings);
   subject.branch = agreed(parts, &Subject::branch, "branch", tested.warnings);
   subject.repository = agreed(parts, &Subject::repository, "repository", tested.warnings);
-  std::vector<Warning> of_builds;  // each shard has a job of its own
+  std::vector<Warning> of_builds;  // these warnings are dropped, because each shard has its own CI job
   subject.build = agreed(parts, &Subject::build, "build", of_builds);
   subject.dirty = working_tree_state(parts);
   subject.checkout = subject_of(parts.front()).checkout;

@@ -1,5 +1,5 @@
-// The records of a run as those of a larger one that it is a part of, and what the parts of a larger run tested, as one:
-// a fact on which they differ is unknown, and a warning says so.
+// Converts the records of a run into records of a larger run, and combines the tested subjects of its parts. join.cc
+// and merge.cc use it. A fact on which the parts differ becomes unknown, with a warning.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,27 @@
 
 namespace proctor {
 
+// The position of a part in the larger run.
 struct PartOrigin {
-  std::string place;          // "shard-2/": where its files are in the directory of the whole
-  std::string host{};         // "host/" where the whole has several hosts: their devices are told apart
-  std::int64_t later_ms = 0;  // how long after the whole it began
+  std::string place;   // "shard-2/": the place of its files in the directory of the larger run
+  std::string host{};  // "host/" if the larger run has several hosts, so that their devices are distinct
+  std::int64_t later_ms = 0;  // time between the start of the larger run and the start of this one
 };
 
+// Copies the records of one part, with paths, devices and times of the larger run.
 class RunCopy {
  public:
   RunCopy(const ResolvedRun& run, PartOrigin origin) : run_(run), origin_(std::move(origin)) {}
 
   const ResolvedRun& run() const { return run_; }
   std::string device(const std::string& id) const { return id.empty() ? id : origin_.host + id; }
-  // The attempts of a case, numbered after the `before` that others made of it.
+  // Copies the attempts of a case. Their numbers continue after `before` attempts of other parts.
   void copy_attempts(const ResolvedCase& test, int before, std::vector<Event>& out) const;
-  // Also of a case that has no such record: why it has none is a matter of its own run.
+  // Also works for a case without an end record: its own run determines the verdict.
   CaseEnded end_of(const ResolvedCase& test) const;
   void copy_health(std::vector<Event>& out) const;
   void copy_hardware(std::vector<Event>& out) const;
-  // Why it did not come to its end; "" when it did.
+  // Returns why the run did not finish; "" if it did.
   std::string cut_short() const;
 
  private:
@@ -42,17 +44,20 @@ class RunCopy {
   PartOrigin origin_;
 };
 
-// Of which backend the whole has no device, and whether that is allowed: a part that does not allow it speaks for all.
+// Adds the backend without devices, and whether that is allowed. If one part does not
+// allow it, the larger run does not.
 void add_lack_of_devices(const RunPlanned& part, RunPlanned& whole);
 
-// Weaker layers promise less.
+// Weaker layers guarantee less.
 bool is_weaker(const ContainmentInfo& one, const ContainmentInfo& other);
 
+// A part for tested_by().
 struct TestedPart {
   std::string name;  // for messages
   const ResolvedRun& run;
 };
 
+// The tested subject that all parts share.
 struct Tested {
   Subject subject{};
   std::vector<PlannedSuite> suites{};
@@ -63,7 +68,7 @@ struct Tested {
   std::string profile{};
   std::vector<Warning> warnings{};
 
-  // All but the programs and the warnings, which are records of their own.
+  // Moves all members except the programs and the warnings, which have their own records.
   void move_into(RunPlanned& plan);
 };
 

@@ -25,9 +25,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kJournal = "journal.jsonl";
 
-// ---- what is packed ----
+// ---- Packing ----
 
-// Adds the words of the journal's own language: a user `gate` must not change a severity.
+// Adds the words of the journal's own language, so that a user named `gate` does not change a severity.
 void add_words_of(const nlohmann::json& record, std::set<std::string>& words) {
   for (const char* key : {"type", "severity", "outcome", "reason", "cause", "mark", "kind", "framework",
                           "code", "layer", "when", "status", "backend"}) {
@@ -52,7 +52,7 @@ std::string hidden_journal(std::string_view text, PrivateText& names) {
   std::string out;
   for (const std::string_view line : lines_of(text)) {
     nlohmann::json record = parse_json(line);
-    if (!record.is_object()) continue;  // cut off by the end of the runner
+    if (!record.is_object()) continue;  // the runner ended while it wrote the line
     record.erase("sum");
     if (record.value("type", "") == "run_planned") forget_caller(record);
     names.hide_in(record);
@@ -111,7 +111,7 @@ std::set<std::string> files_of_cases(const ResolvedRun& run) {
   return files;
 }
 
-// "Intel(R) Arc(TM) B580 Graphics" is "Intel_Arc_B580_Graphics".
+// Returns "Intel_Arc_B580_Graphics" for "Intel(R) Arc(TM) B580 Graphics".
 std::string file_word(std::string text) {
   for (const std::string_view mark : {"(R)", "(TM)", "(r)", "(tm)"}) {
     for (auto at = text.find(mark); at != std::string::npos; at = text.find(mark))
@@ -140,7 +140,7 @@ std::string name_of(const RunPlanned& plan) {
                      version.empty() ? "unknown" : version, file_word(day));
 }
 
-// ---- what is unpacked ----
+// ---- Unpacking ----
 
 // Returns the directory in the archive that contains the journal, with its slash.
 std::optional<std::string> root_of(const std::vector<ArchivedFile>& files) {

@@ -1,11 +1,12 @@
-// A run as one file for readers on other machines: NAME.tar.gz with a directory NAME. The directory contains
+// Packs a run into one file for readers on other machines, NAME.tar.gz with a directory NAME, and unpacks it. The
+// directory contains:
 //
-//   journal.jsonl      the journal, from which all reports are made again
+//   journal.jsonl      the journal, from which all reports are rendered again
 //   logs/ evidence/    of each case that did not simply pass or skip; of a longer file the last kMostPackedFile bytes
 //   kPackedFacts       files that suites/hardware/run.sh writes beside the journal
 //
-// Names of people and machines are replaced in all of them (private_text.h). RunPlanned::subject and the variables of
-// RunPlanned::narrowed are left out, because they describe the caller. Cores are not packed.
+// All files have names of people and machines replaced (private_text.h). RunPlanned::subject and the variables of
+// RunPlanned::narrowed are left out, because they describe the caller. Core dumps are not packed.
 #pragma once
 
 #include <array>
@@ -19,8 +20,8 @@
 namespace proctor {
 
 inline constexpr std::size_t kMostPackedFile = std::size_t{1} << 20;
-inline constexpr std::size_t kMostPackedRun = std::size_t{128} << 20;     // of all files together
-inline constexpr std::size_t kMostPackedArchive = std::size_t{64} << 20;  // as compressed
+inline constexpr std::size_t kMostPackedRun = std::size_t{128} << 20;     // all files together
+inline constexpr std::size_t kMostPackedArchive = std::size_t{64} << 20;  // compressed
 inline constexpr std::string_view kPackedEnding = ".tar.gz";
 
 inline constexpr std::array<std::string_view, 6> kPackedFacts = {
@@ -28,21 +29,23 @@ inline constexpr std::array<std::string_view, 6> kPackedFacts = {
     "libraries.txt",       "kernel.log",         "known_failures.toml"};
 inline constexpr std::string_view kPackedKernelLog = "kernel.log";
 
+// The packed file.
 struct PackedRun {
   std::string name;  // "proctor-xpu-Intel_Arc_B580-25.48.36300-20261129.tar.gz"
   std::string bytes;
 };
 
-// Adds the names of a run to those of its machine: its host, its directories, and the words of its cases.
+// Adds the names in a run to those of its machine: its host, its directories, and the words of its cases.
 void add_names_of(const ResolvedRun& run, const std::string& run_dir, PrivateNames& names);
 
-// `run` is that of the journal in `run_dir`.
+// Packs a run. `run` must be the run of the journal in `run_dir`.
 Result<PackedRun> pack_run(const ResolvedRun& run, const std::string& run_dir, PrivateNames names);
 
-// Returns whether the place ends with kPackedEnding and is not a directory.
+// Returns whether the path ends with kPackedEnding and is not a directory.
 bool is_packed_run(const std::string& place);
 
-// Writes its files to `directory`, which is made. It must be empty, or contain the same run already.
+// Writes the files of the archive to `directory`, which it creates. The directory must be
+// empty or contain the same run.
 Result<void> unpack_run(const std::string& archive, const std::string& directory);
 
 }  // namespace proctor

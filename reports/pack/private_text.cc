@@ -23,14 +23,14 @@ bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' 
 bool is_of_word(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
 bool is_of_name(char c) { return is_of_word(c) || c == '-'; }
 
-// Returns the end of the name that begins at `at`. `is_of` accepts the letters of a name.
+// Returns the end of the name that begins at `at`. `is_of` accepts the characters of a name.
 template <typename IsOf>
 std::size_t end_of(std::string_view text, std::size_t at, const IsOf& is_of) {
   while (at < text.size() && is_of(text[at])) ++at;
   return at;
 }
 
-// A name is a whole word if these letters are not beside it.
+// The characters that must not be adjacent to a name, so that it is a whole word.
 struct Edges {
   bool (*before)(char);  // must not be in front of it
   bool (*after)(char);   // must not follow it
@@ -57,7 +57,7 @@ void replace_all(std::string& text, std::string_view name, std::string_view word
   }
 }
 
-// The labels behind the name belong to it, as in "gpu-07.example.org".
+// Replaces a host name and the labels that follow it, as in "gpu-07.example.org".
 void replace_host(std::string& text, std::string_view host) {
   if (host.empty()) return;
   for (std::size_t at = text.find(host); at != std::string::npos; at = text.find(host, at + kHost.size())) {
@@ -77,8 +77,8 @@ void replace_homes(std::string& text) {
   }
 }
 
-// The messages are "pid 12 (COMMAND) has 5 MiB" of harness/devices/admission, and "X is held by pid 12 (uid 0, run R, since S):
-// COMMAND" of a lease.
+// The messages are "pid 12 (COMMAND) has 5 MiB" of harness/devices/care, and "X is held by pid 12 (uid 0, run R, since
+// S): COMMAND" of a lease.
 void replace_commands(std::string& line) {
   for (std::size_t at = line.find("pid "); at != std::string::npos; at = line.find("pid ", at)) {
     at = end_of(line, at + 4, is_digit);
@@ -119,7 +119,8 @@ bool is_ours(std::string_view process) {
                              [&](std::string_view name) { return process.starts_with(name.substr(0, 15)); });
 }
 
-// The kernel drivers xe and i915 name the process of a job: "Timedout job in NAME [123]", "[drm] NAME[123] context reset".
+// The kernel drivers xe and i915 name the process of a job: "Timedout job in NAME [123]",
+// "[drm] NAME[123] context reset".
 void replace_processes(std::string& line) {
   constexpr std::string_view kProcess = "a process";
   for (std::size_t at = line.find(" in "); at != std::string::npos; at = line.find(" in ", at)) {

@@ -14,11 +14,11 @@ namespace proctor {
 namespace {
 
 constexpr std::size_t kBlock = 512;
-constexpr int kGzip = 16 + MAX_WBITS;  // of zlib: with the header and the check of gzip
+constexpr int kGzip = 16 + MAX_WBITS;  // zlib's value for the gzip header and checksum
 constexpr std::size_t kMostDirectory = 155;
 constexpr std::size_t kMostLastPart = 100;
 
-// A field of the header of a file: where it begins, and its length.
+// A field of the header of a file: its offset and its length.
 struct Field {
   std::size_t at;
   std::size_t length;
@@ -155,7 +155,7 @@ Result<Header> read_header(std::string_view block) {
   Header header{.name = name_in(block), .bytes = *bytes};
   const char type = block[kType];
   header.is_regular = type == '0' || type == '\0';
-  if (type == '5' || type == 'x' || type == 'g') return header;  // a directory; remarks of pax
+  if (type == '5' || type == 'x' || type == 'g') return header;  // a directory, or extended headers of pax
   if (!is_archive_name(header.name)) return damaged("it contains a file whose name leads elsewhere");
   if (!header.is_regular) return damaged("`" + header.name + "` in it is not a regular file");
   return header;

@@ -16,7 +16,8 @@
 namespace proctor {
 namespace {
 
-// What is kept for the page's own HTML. Its longest parts are 500 bad cases, 50 causes and 100 warnings, each cut.
+// Bytes that are reserved for the HTML of the page. Its longest parts are 500 bad cases, 50
+// causes and 100 warnings, each cut.
 constexpr std::size_t kHtmlBytes = 3'000'000;
 
 constexpr PageSection kSections[] = {

@@ -1,8 +1,9 @@
-// index.html: the page that people look at. One file without a network, which works from a disk, from the archive of a
-// CI system and as an attachment, and reads well where scripts and styles are not allowed.
+// Writes index.html, the page of one or several runs. It is one file that loads nothing from a network. It works from a
+// disk, from the archive of a CI system and as an attachment, and is readable without scripts and styles.
 //
-// No text of a run is ever markup: it is escaped in the page's own HTML, and the rest is data that the page's script shows
-// as text. The page allows its own style and its own script, by their digests, and nothing else. Example:
+// No text of a run is ever markup. It is escaped in the HTML of the page, and all other text is data that the page's
+// script shows as text. The page's content security policy allows only its own style and
+// script, by their digests. Example:
 //
 //   std::string page_of(const ResolvedRun& run) {
 //     PageRequest request;
@@ -22,7 +23,8 @@ namespace proctor {
 
 void write_page(const PageRequest& request, TextOutput& output);
 
-// How a page in `page_dir` links to files of a run in `run_dir`.
+// Returns the relative address by which a page in `page_dir` links to files of a run in
+// `run_dir`; nothing if none exists.
 std::optional<std::string> page_link(const std::filesystem::path& page_dir,
                                      const std::filesystem::path& run_dir);
 

@@ -1,5 +1,5 @@
-// The acceptance of devices is the beginning of the page of `proctor accept`. Each sign and each bar has a text: screen
-// readers read it, and a page without styles shows it.
+// The acceptance section, which is first on the page of `proctor accept`. Each sign and each bar has a text for screen
+// readers and for pages without styles.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,13 +15,13 @@ namespace {
 
 using nlohmann::json;
 
-// accept.json has all.
+// Limits of the section; accept.json is complete.
 constexpr std::size_t kMostDeviceRows = 256;
 constexpr std::size_t kMostSteps = 40;
-constexpr std::size_t kMostWideSteps = 8;  // the names of more steps are written upwards
+constexpr std::size_t kMostWideSteps = 8;  // the headings of more steps are vertical
 constexpr std::size_t kMostFindings = 20;
 constexpr std::size_t kMostFigures = 60;
-constexpr std::size_t kMostColumns = 16;  // devices of a model, as columns
+constexpr std::size_t kMostColumns = 16;  // devices of one model, shown as columns
 constexpr std::size_t kMostOpenLines = 40;
 
 std::string_view style_of(StepState state) {
@@ -29,7 +29,7 @@ std::string_view style_of(StepState state) {
   return kStateStyles[static_cast<std::size_t>(state)];
 }
 
-// The beginning identifies a device for people: "GPU-47d38ec8".
+// Returns the first characters, which identify a device for people: "GPU-47d38ec8".
 std::string cut_uuid(const std::string& uuid) {
   constexpr std::size_t kBegin = 12;
   return uuid.size() > kBegin ? uuid.substr(0, kBegin) : uuid;
@@ -82,7 +82,7 @@ json matrix_of(const AcceptReport& report, std::size_t run) {
 
 // ---- Speeds ----
 
-// 0 to 100 of a scale.
+// Returns a percentage of the scale, 0 to 100.
 std::string share_text(double value, double most) {
   return fmt::format("{:.1f}", most > 0 ? std::clamp(100 * value / most, 0.0, 100.0) : 0.0);
 }

@@ -1,4 +1,4 @@
-// The page of `proctor accept`: the acceptance is the first thing, and the cases are folded below it.
+// Tests the page of `proctor accept`: the acceptance comes first, and the cases are folded below it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -27,7 +27,7 @@ std::string_view style_of(const Verdict& verdict, ResultClass result_class) {
   return "notrun";
 }
 
-// Nearly every case: what its columns say is all that there is.
+// Returns whether the columns of the case have all its facts. This holds for nearly every case.
 bool is_plain_pass(const ResolvedCase& test) {
   if (test.result_class != ResultClass::kPassing || !test.marks.empty() || test.attempts.size() > 1)
     return false;

@@ -31,13 +31,13 @@ constexpr std::size_t kMostCauses = 50;
 constexpr std::size_t kMostCasesOfCause = 10;
 constexpr std::size_t kMostDevicesOfCause = 4;
 constexpr std::size_t kMostReasons = 20;
-constexpr std::size_t kMostLines = 12;  // of a message
+constexpr std::size_t kMostLines = 12;  // lines of a message
 constexpr std::size_t kMostMessageBytes = 8000;
 
-// The cases of a cause, new ones first: the first one stands for all.
+// The cases of one cause, new ones first. The page shows the first case for all.
 struct CauseCases {
   std::size_t number = 0;
-  bool is_new = true;  // all of them are
+  bool is_new = true;  // all its cases are new
   std::vector<const PageCase*> cases{};
 
   const ResolvedCase& first() const { return cases.front()->test; }
@@ -72,7 +72,7 @@ std::vector<std::pair<std::string, std::size_t>> most_first(const Counts& counts
   return sorted;
 }
 
-// The first lines of the message of a case, with their indents.
+// Returns the first lines of a message, with their indentation.
 std::string first_lines(const std::string& message) {
   std::string text = page_text(truncate(message, kMostMessageBytes));
   std::size_t end = 0;
@@ -83,7 +83,7 @@ std::string first_lines(const std::string& message) {
   return is_cut ? text + "\n..." : text;
 }
 
-// On which devices its cases failed: "xpu-sim:0 (3 cases), xpu-sim:1 (1 case)".
+// Returns the devices on which the cases failed: "xpu-sim:0 (3 cases), xpu-sim:1 (1 case)".
 std::string devices_of_cause(const CauseCases& cause) {
   if (cause.first().moved && cause.cases.size() == 1) {
     const Move move = move_of(cause.first());
@@ -99,7 +99,7 @@ std::string devices_of_cause(const CauseCases& cause) {
   });
 }
 
-// Of a new failure, what went before it: a commit, or a run where no commit is known; "" unknown.
+// Returns the last pass before a new failure: a commit, or a run if no commit is known; "" if it is unknown.
 std::string last_pass(const PageRun& run, const PageCase& shown) {
   if (!run.changes) return shown.past == nullptr ? "" : shown.past->passed;
   const RunResults& before = run.changes->before;
@@ -107,7 +107,7 @@ std::string last_pass(const PageRun& run, const PageCase& shown) {
   return commit.empty() ? before.run_id : short_digest(commit);
 }
 
-// How many of its cases are new.
+// Returns a badge with the number of new cases.
 json new_badge(const PageRun& run, const CauseCases& cause) {
   const auto fresh = std::ranges::count(cause.cases, true, &PageCase::is_new);
   if (fresh == 0) return nullptr;
@@ -120,7 +120,7 @@ json new_badge(const PageRun& run, const CauseCases& cause) {
   return json::object({{"badge", std::move(shown)}});
 }
 
-// The files of the attempt that says most, as far as the page can lead there.
+// Returns links to the files of the most informative attempt, if the page can link to them.
 json files_of(const PageRun& run, const ResolvedCase& test) {
   const Attempt* attempt = test.telling;
   json files = json::array();
@@ -134,7 +134,8 @@ json files_of(const PageRun& run, const ResolvedCase& test) {
   return files;
 }
 
-// Since when the oldest of its cases that are not new fails, and how often the first one failed before.
+// Returns the first failing run of the case that has failed longest, except new cases, and how
+// often the first case failed before.
 std::string age_of(const CauseCases& cause) {
   const PageCase* oldest = nullptr;
   for (const PageCase* shown : cause.cases) {
@@ -185,7 +186,7 @@ json view_of_cause(const PageView& view, const CauseCases& cause) {
   return fields;
 }
 
-// Of the cases that ended so, by their reasons, the most frequent first; null for none.
+// Returns the reasons of cases with this outcome, the most frequent first; null if there are none.
 json reasons_of(const PageView& view, Outcome outcome, std::string_view title) {
   std::map<std::string, std::size_t> reasons;
   for (const PageCase& shown : view.cases) {
@@ -226,13 +227,13 @@ json reasons_of_unrun(const PageView& view) {
 
 namespace {
 
-constexpr std::size_t kMostPlain = 500;  // failed cases without a script
+constexpr std::size_t kMostPlain = 500;  // failed cases that are shown without a script
 constexpr std::size_t kMostPlainBytes = 2'000'000;
 constexpr std::size_t kMostCasesOfEntry = 10;
 constexpr std::size_t kMostWarnings = 100;
 constexpr std::size_t kMostKnown = 200;  // entries of lists of known failures
 constexpr std::size_t kMostRateBytes = 100'000;
-constexpr int kFewDays = 14;  // that an entry still holds
+constexpr int kFewDays = 14;  // an entry that expires within this number of days is marked
 
 json plain_case(const ResolvedCase& test) {
   return {{"id", test.planned.id},
@@ -253,8 +254,8 @@ std::string left_out_text(const PageData& data) {
   return joined(said, "; ");
 }
 
-// An entry of the lists of known failures. The entry that expires first comes first. The built-in known failures of a
-// driver come last: only their source is known.
+// The sort key of a known failure. The entry that expires first comes first. Built-in known failures of a driver come
+// last, because only their source is known.
 struct KnownKey {
   bool is_built_in = false;
   std::string until{};
@@ -262,9 +263,10 @@ struct KnownKey {
   std::string source{};
   auto operator<=>(const KnownKey&) const = default;
 };
+// The owner of a known failure, its remaining days and its cases.
 struct Known {
   std::string owner{};
-  std::optional<int> days{};  // by the last of the runs
+  std::optional<int> days{};  // counted from the last of the runs
   std::vector<std::string> cases{};
 };
 
@@ -292,14 +294,14 @@ std::map<KnownKey, Known> known_entries(const PageView& view) {
   return known;
 }
 
-// How often each case failed in a run of --repeat 2h, and what a run of --repeat 99%:1% excludes.
+// The failure rates of a run with --repeat 2h, and the claims of a run with --repeat 99%:1%.
 
 void add_rate_parts(const std::string& heading, const std::vector<RatePart>& parts, std::string& text) {
   for (const RatePart& part : parts)
     text += (text.empty() ? "" : "; ") + heading + part.of + ": " + to_string(part.rate);
 }
 
-// Those that failed come first.
+// Cases that failed come first.
 json rates_table(const ResolvedRun& run) {
   std::vector<const ResolvedCase*> cases;
   for (const ResolvedCase& test : run.cases) {

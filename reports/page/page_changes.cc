@@ -60,7 +60,7 @@ json changed_classes(const PageChanges& changes, const PageRun& run) {
   return view;
 }
 
-// The variants that only one of the two runs has, each with its cases.
+// Adds the variants that only one of the two runs has, each with its cases.
 template <typename Cases, typename Id>
 void add_variants_only(std::string_view when, const std::vector<Variant>& found,
                        const std::vector<Variant>& all, const Cases& cases, const Id& id_of, json& only) {
@@ -77,7 +77,7 @@ void add_variants_only(std::string_view when, const std::vector<Variant>& found,
 
 std::string_view verb(int count) { return plural(count, "is", "are"); }
 
-// "0123abc → 4567def"; "" if neither is known.
+// Returns "0123abc → 4567def"; "" if both commits are unknown.
 std::string commit_range(const Subject& before, const Subject& after) {
   if (!before.commit.value && !after.commit.value) return "";
   const auto name = [](const Subject& subject) {

@@ -26,14 +26,16 @@
 namespace proctor {
 namespace {
 
-constexpr std::size_t kLogBytes = 64 * 1024;      // of each log
-constexpr std::size_t kAllLogsBytes = 1'500'000;  // of a page
-constexpr std::size_t kBlockBytes = 256 * 1024;   // of text, inflated when somebody looks
-constexpr std::size_t kIndexBytes = 64 * 1024;    // what is kept free for the last block
+constexpr std::size_t kLogBytes = 64 * 1024;      // for each log
+constexpr std::size_t kAllLogsBytes = 1'500'000;  // for all logs of a page
+constexpr std::size_t kBlockBytes =
+    256 * 1024;  // inflated text of a block, which the script inflates on demand
+constexpr std::size_t kIndexBytes = 64 * 1024;  // reserved for the block `index`
 constexpr std::size_t kMostFailures = 20;
 constexpr std::size_t kMostMeasures = 200;
 
-// Records of one kind, in blocks of kBlockBytes; a record is of the block whose first number is not above its own.
+// Collects records of one kind in blocks of kBlockBytes. The block of a record is the last one whose first number is
+// not greater than that of the record.
 class Blocks {
  public:
   Blocks(std::string name, std::size_t budget) : name_(std::move(name)), budget_(budget) {}
@@ -72,13 +74,13 @@ class Blocks {
   std::size_t done_bytes_ = 0;
   std::uint32_t count_ = 0;
   std::vector<std::uint32_t> firsts_;
-  std::string text_;  // of the block that is not full yet
+  std::string text_;  // the text of the incomplete block
   std::vector<PageBlock> blocks_;
 };
 
 // ---- The logs of failed attempts ----
 
-// Which log of the page an attempt has, and each of its ranks.
+// Maps an attempt, and each of its ranks, to a log on the page.
 class Logs {
  public:
   Logs(const PageRequest& request, std::size_t budget)
@@ -123,7 +125,7 @@ class Logs {
     });
   }
 
-  // What the journal has of it, where the file is not there any more.
+  // Returns the end of the output from the journal, if the log file no longer exists.
   static std::optional<RunFiles::Tail> kept(const OutputInfo& output) {
     const std::string text = output.stdout_tail + output.stderr_tail;
     if (text.empty()) return std::nullopt;
@@ -137,9 +139,9 @@ class Logs {
   std::size_t left_out_ = 0;
 };
 
-// ---- What is said of one case alone ----
+// ---- Details of one case ----
 
-// A label, its text, and where that leads. Without a text it is not shown.
+// A label, its text, and the target of its link. A fact without a text is not shown.
 struct Fact {
   std::string_view label{};
   std::string text{};
@@ -167,7 +169,7 @@ std::string exit_text(const std::optional<int>& code, const std::optional<int>& 
   return code ? fmt::format("code {}", *code) : "";
 }
 
-// " at the 4 s limit"; "" of an attempt that its time limit did not end.
+// Returns " at the 4 s limit"; "" if the attempt did not exceed its time limit.
 std::string limit_text(const PlannedCase& planned, const Verdict& verdict) {
   const bool is_limit = verdict.outcome == Outcome::kTimeout && verdict.reason.empty();
   return is_limit ? fmt::format(" at the {} limit", human_duration(Milliseconds(planned.timeout_ms))) : "";
@@ -181,7 +183,7 @@ std::string termination_text(const Termination& termination, const std::string& 
   return termination.unkillable ? text + "; a process could not be killed" : text;
 }
 
-// "code (the stack under test: Level Zero driver 26.31) · oom: out of memory"
+// Returns "code (the stack under test: Level Zero driver 26.31) · oom: out of memory".
 std::string owner_text(const ResolvedCase& test) {
   if (!test.bad && !test.moved) return "";
   std::string text(to_string(test.problem));
@@ -219,7 +221,7 @@ void write_durations(JsonWriter& json, const PageRun& run, const ResolvedCase& t
   }
 }
 
-// What the page shows of one odd case. The script renders it; every label is made here.
+// Writes the details of one odd case. The script renders them; all labels are written here.
 class Details {
  public:
   Details(const PageRequest& request, const Logs& logs, const PageCase& shown)
@@ -330,9 +332,9 @@ class Details {
   const ResolvedCase& test_;
 };
 
-// ---- What comes first where there is not room for all ----
+// ---- The order in which records are added until the budget is used ----
 
-// The first case of each cause before the second ones, so that each cause has a log.
+// Orders the first case of each cause before all second cases, so that each cause has a log.
 std::vector<std::uint32_t> in_turn(const PageRequest& request, const std::vector<PageCase>& cases) {
   std::unordered_map<std::size_t, std::uint32_t> seen;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> turns;
@@ -345,7 +347,7 @@ std::vector<std::uint32_t> in_turn(const PageRequest& request, const std::vector
   return order;
 }
 
-// All cases: failed ones first, then other odd ones.
+// Orders all cases: failed ones first, then other odd ones.
 std::vector<std::uint32_t> odd_first(const std::vector<PageCase>& cases) {
   std::vector<std::uint32_t> order(cases.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -403,7 +405,7 @@ PageBlock block_of(std::string name, const std::function<void(JsonWriter&)>& wri
 }
 
 std::size_t PageData::bytes() const {
-  constexpr std::size_t kAround = 80;  // its element
+  constexpr std::size_t kAround = 80;  // the element around a block
   std::size_t sum = 0;
   for (const PageBlock& block : blocks) sum += block.base64.size() + kAround;
   return sum;
@@ -414,7 +416,7 @@ PageData page_data(const PageRequest& request, const std::vector<PageCase>& case
   const std::vector<std::uint32_t> order = odd_first(cases);
   const auto odd = static_cast<std::size_t>(std::ranges::count(cases, true, &PageCase::odd));
 
-  // Half of the room is the list's, where it needs that much.
+  // The list may use half of the budget.
   for (std::size_t most = cases.size();; most /= 2) {
     std::vector<std::int64_t> details(cases.size(), kNotListed);
     for (std::size_t place = 0; place < most; ++place)

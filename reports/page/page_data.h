@@ -1,8 +1,8 @@
-// The data of a page: columns with tables of their texts, deflated, which the page's script reads (page.js).
+// The data of a page: columns with tables of their texts, deflated, which the page's script (page.js) reads.
 //
-// `list` is what the list of cases shows and searches. What is said of one case alone, its attempts and the ends of its
-// logs, lies in blocks of their own, which are inflated when somebody looks at such a case. `index` says which of them has
-// what.
+// The block `list` has the columns that the list of cases shows and searches. Facts about one case, its attempts and
+// the ends of its logs are in other blocks, which are inflated when a user opens such a case.
+// `index` maps records to blocks.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,16 @@
 
 namespace proctor {
 
+// One block of data, deflated and encoded in Base64.
 struct PageBlock {
   std::string name{};  // "list", "past", "details3", "logs0", "index"
   std::string base64{};
 };
 
+// All blocks, and the numbers of omitted records.
 struct PageData {
   std::vector<PageBlock> blocks{};
-  // What did not fit.
+  // Records that did not fit into the budget.
   std::size_t cases_left_out = 0;
   std::size_t details_left_out = 0;
   std::size_t logs_left_out = 0;
@@ -36,18 +38,18 @@ struct PageData {
   std::size_t bytes() const;
 };
 
-// `cases`: page_cases(). At most `budget` bytes.
+// Returns the data of a page in at most `budget` bytes. `cases` is the result of page_cases().
 PageData page_data(const PageRequest& request, const std::vector<PageCase>& cases, std::size_t budget);
 
 PageBlock block_of(std::string name, const std::function<void(JsonWriter&)>& write);
 
-// `list`, and `past` where a case has one. `details`: of each case its number, from 1, among those with details; 0: it has
-// none; kNotListed: it is left out.
+// Returns the block `list`, and the block `past` if a case has a past. `details` has for each case its number, from 1,
+// among the cases with details. 0: the case has no details; kNotListed: the case is omitted.
 inline constexpr std::int64_t kNotListed = -1;
 std::vector<PageBlock> list_blocks(const PageRequest& request, const std::vector<PageCase>& cases,
                                    const std::vector<std::int64_t>& details);
 
-// An array of what `write(json, item)` writes of each item, or of the items.
+// Writes an array of the items, or of the output of `write(json, item)` for each item.
 template <typename Items, typename Write>
 void write_items(JsonWriter& json, std::string_view name, const Items& items, const Write& write) {
   json.open_array(name);
@@ -59,17 +61,18 @@ void write_items(JsonWriter& json, std::string_view name, const Items& items) {
   write_items(json, name, items, [](JsonWriter& out, const auto& item) { out.item(item); });
 }
 
-// A run directory is whoever wrote there: a file that is a link, that lies behind one, or that is another user's, is not read.
+// Reads files of a run directory, which is not trusted. A file that is a link, is behind a link or belongs to another
+// user is not read.
 class RunFiles {
  public:
-  // A directory that is not there, or "", has no files.
+  // A directory that does not exist, or "", has no files.
   explicit RunFiles(const std::filesystem::path& run_dir);
 
   struct Tail {
     std::string text{};
     bool is_all = true;
   };
-  // Of the log of an attempt, what the program wrote: whole lines, at most `bytes`. Nothing where it cannot be read.
+  // Returns the end of an attempt's log: whole lines, at most `bytes`. Returns nothing if the log cannot be read.
   std::optional<Tail> tail(const std::string& log, std::size_t bytes) const;
 
  private:
@@ -78,7 +81,7 @@ class RunFiles {
   UniqueFd directory_;
 };
 
-// A text that somebody else wrote, as far as a page has it.
+// Cleans and cuts a text of the run for the data of a page.
 inline constexpr std::size_t kDataTextBytes = 4000;
 inline constexpr std::size_t kIdBytes = 1000;
 std::string data_text(std::string_view bytes, std::size_t limit = kDataTextBytes);

@@ -1,4 +1,5 @@
-// What a page shows before anything else: which cause, where, on which device, whether it is new, and how to run it again.
+// Tests the first screen of a page: the causes, their locations and devices, whether they are new, and the commands
+// that rerun them.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +37,7 @@ RunPlanned plan_on_github(const std::vector<Reported>& cases) {
   return plan;
 }
 
-// Each case fails so.
+// Returns the events of a run in which each case fails with its message.
 std::vector<Event> failing_cases(const std::vector<Reported>& cases) {
   std::vector<Event> events = {plan_on_github(cases)};
   for (const Reported& one : cases) {
@@ -101,7 +102,8 @@ TEST(PageCauses, NewCausesPrecedeOldCauses) {
   EXPECT_THAT(causes, HasSubstr("first failed in aaaa (3 runs)"));
 }
 
-// What stopped the run explains a case that was not started. The console counts no cause for it either.
+// A case that was not started has the reason of the stop, not a cause. The console does
+// not count a cause for it either.
 TEST(PageCauses, OmitCasesThatWereNotStarted) {
   std::vector<Event> events = failing_cases({{"m.xpu/a", "x", "x.cc", 1}, {"m.xpu/b", "y", "y.cc", 1}});
   std::get<RunPlanned>(events.front()).cases.push_back(planned("m.xpu/not-started"));
@@ -230,7 +232,7 @@ TEST(PageDevices, ShowConclusionPerCase) {
   EXPECT_THAT(devices, HasSubstr("xpu-sim:0: 8 of 8, xpu-sim:1: 0 of 8"));
 }
 
-// It failed on cuda-sim:1, whose probe then failed, and passed on cuda-sim:0.
+// The case failed on cuda-sim:1, whose health probe then failed, and passed on cuda-sim:0.
 std::vector<Event> moved_case() {
   RunPlanned plan = plan_of({planned("m.cuda/a")});
   plan.devices = {{"cuda-sim:0", "cuda", "Simulated A40G", true},

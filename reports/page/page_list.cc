@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::size_t kCommandBytes = 16'000;
 
-// Between what is before a part that stands for each case, and what follows it.
+// Separates the text before and after a part that differs for each case.
 constexpr char kForEach = '\x1f';
 
-// The texts of a column: each once, in the order in which they came. "" is the first.
+// The distinct texts of a column in the order of their first use. The first text is "".
 class TextTable {
  public:
   TextTable() { place_of(""); }
@@ -45,7 +45,7 @@ class TextTable {
   std::vector<const std::string*> texts_;
 };
 
-// A case, and what its columns say of it.
+// A case with the values of its columns.
 struct Listed {
   const PageRequest& request;
   const PageCase& shown;
@@ -60,7 +60,7 @@ std::string name_in_suite(const Listed& one) {
   return id.substr(id.find('/') + 1);
 }
 
-// A text that stands for itself has no place of its own.
+// Returns "" if the text equals the original, which then is not stored twice.
 std::string unless_same(std::string text, const std::string& as_is) { return text == as_is ? "" : text; }
 
 std::string suite_of(const Listed& one) {
@@ -84,13 +84,13 @@ std::string rule_text(const Listed& one) {
   return end == nullptr || (end->rule + end->source).empty() ? "" : end->rule + '\n' + end->source;
 }
 
-// The same line for many cases: how each of them is run again.
+// Returns the command that reruns the case. The id is replaced by kForEach, so that many cases share one text.
 std::string rerun_text(const Listed& one) {
   const RerunLine& line = *one.test().rerun;
   return line.after ? line.before + kForEach + *line.after : line.before;
 }
 
-// The name of the case in it stands for each.
+// Returns the address of the log. The name of the case is replaced by kForEach, so that many cases share one text.
 std::string log_text(const Listed& one) {
   if (one.test().attempts.empty()) return "";
   std::string address = file_address(one.test().attempts.back().start.log);
@@ -99,14 +99,14 @@ std::string log_text(const Listed& one) {
   return at == std::string::npos ? address : address.replace(at, name.size(), 1, kForEach);
 }
 
-// In thousandths; -1 where it is not known.
+// Returns the flaky share in thousandths; -1 if it is unknown.
 std::int64_t flaky_share(const Listed& one) {
   const Flakiness* flaky = flakiness_of(one.run(), one.test());
   if (flaky == nullptr) return -1;
   return flaky->runs == 0 ? 0 : 1000LL * flaky->inconsistent_runs / flaky->runs;
 }
 
-// The outcomes of a case in the runs before, as page.js reads them.
+// Returns the outcomes of a case in the earlier runs, in the form that page.js reads.
 std::string past_text(const Listed& one) {
   const Past* past = one.run().past;
   std::string text;
@@ -119,7 +119,7 @@ std::string past_text(const Listed& one) {
   return text;
 }
 
-// A number of each case, and a text of each case, which is a place in a table.
+// A column of numbers, and a column of texts, which has an index in a table of texts for each case.
 struct NumberColumn {
   std::string_view name;
   std::int64_t (*of)(const Listed& one);
@@ -150,7 +150,7 @@ constexpr std::array kNumbers = {
     NumberColumn{"duration", [](const Listed& one) { return one.test().duration_ms; }}};
 
 constexpr std::string_view kPast = "";  // a table of the block `past`
-// What is like the column before it takes less room: the duration, in numbers and in words.
+// The two columns of the duration are adjacent, because similar columns deflate better.
 constexpr std::array kTexts = {
     TextColumn{"took", "durations",
                [](const Listed& one) { return human_duration(Milliseconds(one.test().duration_ms)); }},
@@ -175,6 +175,7 @@ constexpr std::array kTexts = {
                }},
     TextColumn{"past", kPast, past_text}};
 
+// Writes the columns of the list.
 class List {
  public:
   explicit List(const PageRequest& request) : request_(request) {}
@@ -227,7 +228,7 @@ class List {
     return tables_[static_cast<std::size_t>(column - kTexts.begin())].texts();
   }
 
-  // One number for all where they are equal.
+  // Writes one number if all values are equal.
   static void write_column(JsonWriter& json, std::string_view name, const std::vector<std::int64_t>& values) {
     if (std::ranges::adjacent_find(values, std::not_equal_to<>()) != values.end())
       write_items(json, name, values);
@@ -235,7 +236,7 @@ class List {
       json.member(name, values.empty() ? 0 : values.front());
   }
 
-  // A command or an address is written as what is before kForEach, and what follows it.
+  // A command or an address is written as the text before kForEach and the text after it.
   static void write_table(JsonWriter& json, const TextColumn& column, const TextTable& table) {
     write_items(json, column.table, table.texts(), [&column](JsonWriter& out, const std::string* text) {
       if (column.limit != kCommandBytes) {
@@ -265,7 +266,7 @@ class List {
     json.close();
   }
 
-  // How many cases failed in each run before.
+  // Writes the number of failed cases in each earlier run.
   static void write_failed_counts(JsonWriter& json, const PageRun& run) {
     const Past* past = run.past;
     std::vector<std::int64_t> counts(past == nullptr ? 0 : past->runs.size());

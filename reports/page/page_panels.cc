@@ -17,9 +17,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostRowBytes = 300'000;  // of a table; what is beyond them is counted
+constexpr std::size_t kMostRowBytes = 300'000;  // for each table; further rows are only counted
 constexpr std::size_t kMostListed = 1000;       // names in a folded list
-constexpr std::size_t kMostCasesNamed = 10;     // of a rule, before the others are folded
+constexpr std::size_t kMostCasesNamed =
+    10;  // cases of a rule that are shown before the other cases are folded
 constexpr std::size_t kMostCasesFolded = 50;
 constexpr std::size_t kMostFailedNamed = 3;
 constexpr std::size_t kMostSaid = 10;
@@ -39,7 +40,7 @@ std::unordered_set<std::string_view> case_ids(const PageRequest& request) {
   return ids;
 }
 
-// Cases that the page has are links into its list.
+// Cases on the page become links into its list.
 json gate_cases(const PageGateRule& rule, const std::unordered_set<std::string_view>& ids) {
   const auto view = [&ids](const std::string& id) { return ids.contains(id) ? case_link(id) : plain_id(id); };
   const std::span<const std::string> all = rule.cases;
@@ -49,9 +50,9 @@ json gate_cases(const PageGateRule& rule, const std::unordered_set<std::string_v
   return cases;
 }
 
-// ---- What makes a failed rule hold ----
+// ---- Remedies for failed rules ----
 
-// {} in a line is value_for() of the rule.
+// A remedy for one rule. {} in `line` is replaced by value_for() of the rule.
 struct RemedyRow {
   std::string_view rule;
   std::string_view todo;
@@ -100,7 +101,7 @@ constexpr RemedyRow kRemedies[] = {
 
 std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
 
-// What a line of the policy must say so that the rule holds.
+// Returns the value that the policy needs so that the rule holds.
 std::string value_for(const PageGateRule& rule) {
   if (rule.rule == "skips" && !rule.reasons.empty()) {
     const std::string_view why = rule.reasons.front();
@@ -130,14 +131,14 @@ json failed_rule(const PageGateRule& rule, const std::unordered_set<std::string_
                {"value", rule.value},
                {"limit", rule.limit},
                {"reasons", std::move(says)}};
-  // A rule that this version does not know has none.
+  // A rule that is unknown to this version has no remedy.
   if (const auto* row = std::ranges::find(kRemedies, rule.rule, &RemedyRow::rule); row != std::end(kRemedies))
     view.update({{"todo", row->todo}, {"remedy", remedy_line(*row, rule)}});
   if (!rule.cases.empty()) view["cases"] = gate_cases(rule, ids);
   return view;
 }
 
-// As many as fit; the others are counted.
+// Adds rules until the limit; further rules are only counted.
 json failed_rules(const PageGate& gate, const std::unordered_set<std::string_view>& ids) {
   if (gate.failed.empty()) return nullptr;
   json list = json::array();
@@ -151,7 +152,7 @@ json failed_rules(const PageGate& gate, const std::unordered_set<std::string_vie
   return {{"list", std::move(list)}, {"more", beyond(gate.failed.size(), shown)}};
 }
 
-// A row for each rule, a column for all runs together and for each cell.
+// A row for each rule, and a column for all runs together and for each cell.
 json gate_matrix(const PageGate& gate) {
   std::vector<std::string_view> titles = {"Rule", "All runs"};
   std::vector<const std::vector<PageGateRule>*> columns = {&gate.rules};
@@ -193,7 +194,7 @@ json relaxation(const PageRelaxation& one) {
 
 // ---- The rules ----
 
-// How the cases of a check ended, or those of all checks of a rule: how many by their looks.
+// The results of the cases of a check, or of all checks of a rule, counted by look.
 struct Fared {
   StyleCounts styles{};
   std::size_t cases = 0;
@@ -213,7 +214,7 @@ struct Fared {
   }
 };
 
-// "memory.xpu/Copy.All" of "memory.xpu/Copy.All/Size4096".
+// Returns "memory.xpu/Copy.All" for "memory.xpu/Copy.All/Size4096".
 std::string_view check_of(std::string_view id) {
   const std::size_t suite = id.find('/');
   return suite == std::string_view::npos ? id : id.substr(0, id.find('/', suite + 1));
@@ -268,7 +269,7 @@ json checks_cell(const PageRule& rule, const FaredByCheck& checks) {
   return json::object({{"checks", list}});
 }
 
-// The rules that failed, the others, and how many there are of each look.
+// Returns the failed rules, the other rules, and the number of rules with each look.
 json rule_fields(const PageCoverage& coverage, const FaredByCheck& checks) {
   StyleCounts styles;
   PageTable failed({"Rule", "In this run", "#Cases", "Checks, and the faults that kill them"}, kMostRowBytes);
@@ -315,12 +316,12 @@ json folded_lists(const std::string& title, json lists) {
   return {{"title", title}, {"folded", !lists.empty()}, {"lists", std::move(lists)}};
 }
 
-// Those that no check calls, by the reason.
+// Adds the functions that no check calls, by reason.
 void add_functions(const PageCoverage& coverage, json& uncovered) {
   struct Interface {
     std::size_t all = 0;
     std::size_t uncalled = 0;
-    std::map<std::string, std::vector<std::string>> names;  // by their reason
+    std::map<std::string, std::vector<std::string>> names;  // by reason
   };
   std::map<std::string_view, Interface> interfaces;
   for (const PageCovered& function : coverage.functions) {
@@ -340,7 +341,7 @@ void add_functions(const PageCoverage& coverage, json& uncovered) {
   }
 }
 
-// What has no check, counted, with the list behind it.
+// Returns the number of rules, faults and functions without a check, with a list of each.
 json uncovered_lists(const PageCoverage& coverage) {
   std::vector<std::string> rules, faults;
   for (const PageRule& rule : coverage.rules) {
@@ -364,7 +365,7 @@ json uncovered_lists(const PageCoverage& coverage) {
 
 }  // namespace
 
-// A verdict says nothing of a run that it is not of.
+// The verdict is shown only for the runs that the gate judged.
 json gate_section(const PageView& view) {
   const PageRequest& request = view.request;
   if (request.gate == nullptr) return nullptr;

@@ -65,7 +65,7 @@ json coverage_file() {
              {"reason", "it is old"}}}}};
 }
 
-// Two cases of a check, of which one is bad.
+// Two cases of one check, one of which fails.
 ResolvedRun a_run() {
   std::vector<Event> events = {plan_of({planned(kGood), planned(kBad)})};
   for (const auto& [id, outcome] : {std::pair(kGood, Outcome::kPass), std::pair(kBad, Outcome::kFail)}) {
@@ -197,7 +197,7 @@ TEST(PagePanels, CoverageListsUncheckedRulesAndFunctions) {
   EXPECT_THAT(coverage, Not(HasSubstr("zeInit")));
 }
 
-// Puts a text in the place of each text below the value; what the reader compares stays.
+// Replaces each text below the value by a hostile one, except texts that the reader compares.
 void poison(json& value) {
   if (value.is_string() && value != "failed" && value != "passed") value = kEvil;
   if (!value.is_structured()) return;
@@ -250,11 +250,11 @@ void expect_needed(json file, const json::json_pointer& place, Parse parse) {
   EXPECT_THAT(read.error().what, HasSubstr(place.back() + " is missing"));
 }
 
-// Takes away each member in turn, and those within it.
+// Removes each member in turn, including nested members, and expects an error.
 template <typename Parse>
 void expect_each_needed(const json& file, const json::json_pointer& at, Parse parse) {
   for (const auto& [key, inner] : file[at].items()) {
-    if (key == "name" && at.to_string() == "/runs/0") continue;  // the page does not say it
+    if (key == "name" && at.to_string() == "/runs/0") continue;  // the page does not show this member
     const json::json_pointer place = at / key;
     if (file[at].is_object()) expect_needed(file, place, parse);
     if (inner.is_structured()) expect_each_needed(file, place, parse);

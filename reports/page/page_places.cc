@@ -24,14 +24,15 @@ constexpr std::size_t kMostEachDeviceBytes = 100'000;
 
 // ---- Suites ----
 
+// The results of one suite in one variant.
 struct MatrixCell {
   std::size_t all = 0;
   StyleCounts styles{};
-  int oldest = 0;                  // the most runs in a row that one of its cases fails
-  const PastRun* since = nullptr;  // the first of them
+  int oldest = 0;                  // the longest sequence of failures of a case
+  const PastRun* since = nullptr;  // the first run of that sequence
 };
 
-// Null: this run.
+// Returns the run in which the current failures began; null if it is this run.
 const PastRun* first_failing_run(const PageRun& run, const PageCase& shown) {
   const PastRun* first = nullptr;
   if (run.past == nullptr || shown.test.index >= run.past->cases.size()) return first;
@@ -54,14 +55,14 @@ void count_case(const PageRequest& request, const PageCase& shown, MatrixCell& c
   cell.since = first_failing_run(request.runs[shown.run], shown);
 }
 
-// A suite with known failures passed.
+// A suite with only passes and known failures counts as passed.
 json state_cell(const MatrixCell& cell) {
   const std::string_view worst = worst_style(cell.styles);
   const std::string_view style = worst == "known" ? "passed" : worst;
   return badge_cell(style, label_of_style(style));
 }
 
-// A number that is a link, or nothing.
+// Returns a number with a link, or null for 0.
 json count_cell(std::size_t count, const std::string& state) {
   return count == 0 ? json() : linked(count, state);
 }
@@ -107,7 +108,7 @@ void add_figures(const std::vector<TelemetryFigure>& figures, Figures& peaks) {
   }
 }
 
-// The highest figures of each device, over all attempts.
+// Returns the highest figures of each device, over all attempts.
 std::map<std::string, Figures> device_peaks(const ResolvedRun& run) {
   std::map<std::string, Figures> peaks;
   for (const ResolvedCase& test : run.cases) {
@@ -127,7 +128,7 @@ std::string peaks_text(const std::string& device, const Figures& peaks) {
   return text.size() > device.size() + 2 ? text.substr(device.size() + 2) : "";
 }
 
-// Whether the device can be used, and what makes it stand out among those of the run.
+// The state of a device, and the evidence that distinguishes it from the other devices.
 struct DeviceState {
   std::string_view style{};
   std::string_view state{};
@@ -171,8 +172,8 @@ std::vector<json> device_cells(const ResolvedRun& run, const PlannedDevice& devi
           peaks_text(device.id, peaks)};
 }
 
-// A row for each case of a run with --each-device that failed somewhere: how often it failed on each device, and what
-// follows.
+// A row for each case that failed on some device in a run with --each-device: its failures on
+// each device, and the conclusion.
 json each_device_table(const ResolvedRun& run) {
   if (!run.plan.rules.each_device) return nullptr;
   PageTable table({"Case", "Conclusion", "Failed attempts"}, kMostEachDeviceBytes);
@@ -193,7 +194,7 @@ json each_device_table(const ResolvedRun& run) {
   return view.is_null() ? json() : json{{"title", "Cases that failed, on each device"}, {"table", view}};
 }
 
-// ---- Where it ran ----
+// ---- The environment ----
 
 std::string quoted_line(const std::vector<std::string>& command) {
   std::string line;
@@ -201,7 +202,7 @@ std::string quoted_line(const std::vector<std::string>& command) {
   return line;
 }
 
-// "1: pytest imports torch"
+// Returns "1: pytest imports torch".
 std::string devices_of(const PlannedSuite& suite) {
   return std::to_string(suite.devices) + (suite.devices_reason.empty() ? "" : ": " + suite.devices_reason);
 }

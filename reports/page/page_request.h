@@ -1,4 +1,4 @@
-// What a page is made of.
+// The input of a page.
 #pragma once
 
 #include <cstddef>
@@ -17,32 +17,35 @@
 
 namespace proctor {
 
-// No page is larger. What does not fit is left out, and the page says so.
+// The maximum size of a page. The page states the number of omitted entries.
 inline constexpr std::size_t kPageBytes = 20'000'000;
 
-// What a run is compared with.
+// The run that a run is compared with, and the result.
 struct PageChanges {
   const RunResults& before;
   const Comparison& comparison;
 };
 
+// One run of a page.
 struct PageRun {
   const ResolvedRun& resolved;
-  std::filesystem::path run_dir{};  // where its logs are read; "": they are not
+  std::filesystem::path run_dir{};  // the directory of its logs; "": they are not read
   std::optional<std::string>
-      link{};  // from the page to the run directory: "" or "../run/"; none: there is no way
+      link{};  // from the page to the run directory: "" or "../run/"; nothing: no link is possible
   std::optional<PageChanges> changes{};
   const Past* past = nullptr;
-  std::string journal_sha256{};  // where a gate is shown
-  FoundAcceptReport accept{};    // in its directory; empty: it is not a run of `proctor accept`
+  std::string journal_sha256{};  // only needed with a gate
+  FoundAcceptReport
+      accept{};  // the acceptance in its directory; empty if it is not a run of `proctor accept`
 };
 
+// Everything that a page shows.
 struct PageRequest {
-  std::vector<PageRun> runs{};  // one, or several: the page of a nightly run on several stacks
+  std::vector<PageRun> runs{};  // one, or several for a page of a nightly run on several stacks
   std::size_t budget = kPageBytes;
   const PageGate* gate = nullptr;
   const PageCoverage* coverage = nullptr;
-  std::vector<std::string_view> sibling_files{};  // in each run directory, to which the page links
+  std::vector<std::string_view> sibling_files{};  // files in each run directory to which the page links
 };
 
 }  // namespace proctor

@@ -1,6 +1,6 @@
-// What each section of a page says, in the order in which people ask: the verdict, why, the cases, the owners of the failures,
-// what changed, and where. A section gives the fields that templates/page.html shows; null leaves it out. The script adds
-// the list of all cases.
+// The sections of a page in their order: the verdict, its causes, the cases, the owners of the failures, the changes,
+// and the environment. A section function returns the fields that templates/page.html shows. If it returns null, the
+// section is omitted. The script adds the list of all cases.
 #pragma once
 
 #include <array>
@@ -19,40 +19,42 @@
 
 namespace proctor {
 
+// Counts of the cases on the page.
 struct Tally {
   Summary summary;
-  StyleCounts styles{};  // counted_as()
-  int failed = 0;        // cases that make the run fail
-  int not_run = 0;       // cases that leave it incomplete
+  StyleCounts styles{};  // by counted_as()
+  int failed = 0;        // cases that fail the run
+  int not_run = 0;       // cases that leave the run incomplete
   int flaky = 0;
   int fresh = 0;
   std::array<int, 4> blames{};
 };
-// Of all runs, or of one.
+// Counts all runs, or one run.
 Tally tally_of(const PageRequest& request, const std::vector<PageCase>& cases,
                std::optional<std::size_t> run = {});
 
-// The verdict of a gate, if it judged a run of the page; else null.
+// Returns the verdict of the gate if it judged a run of the page; otherwise null.
 const PageGate* gate_of_page(const PageRequest& request);
 
-// What the page of one run of `proctor accept` says first; null for any other page.
+// Returns the acceptance if the page has one run of `proctor accept`; otherwise null.
 const AcceptReport* acceptance_of_page(const PageRequest& request);
 
+// The input of a section.
 struct PageView {
   const PageRequest& request;
   const std::vector<PageCase>& cases;
   const PageData& data;
   Tally tally = tally_of(request, cases);
-  std::size_t written = 0;  // of the page, so far
+  std::size_t written = 0;  // bytes of the page that are already written
 
   bool several() const { return request.runs.size() > 1; }
-  // Where there are several to tell apart.
+  // Returns the id of the run, or "" if the page has only one run.
   std::string run_name(std::size_t run) const {
     return several() ? request.runs[run].resolved.plan.run_id : "";
   }
 };
 
-// What a section says of each run of which it says something; null for none.
+// Returns the fields of each run for which `section` does not return null; null if no run has any.
 template <typename View>
 nlohmann::json of_each_run(const PageView& view, const View& section) {
   auto list = nlohmann::json::array();
@@ -65,7 +67,7 @@ nlohmann::json of_each_run(const PageView& view, const View& section) {
   return listed(std::move(list));
 }
 
-// Each has a function: title_section().
+// Each section has a function such as title_section().
 // clang-format off
 #define PAGE_SECTIONS(SECTION) \
   SECTION(title) SECTION(verdict) SECTION(bar) SECTION(acceptance) SECTION(details) SECTION(causes) SECTION(gate) \
@@ -76,6 +78,7 @@ nlohmann::json of_each_run(const PageView& view, const View& section) {
 PAGE_SECTIONS(PAGE_SECTION)
 #undef PAGE_SECTION
 
+// The name of a section in the template, and its function.
 struct PageSection {
   std::string_view name;
   nlohmann::json (*view)(const PageView& view);
@@ -83,7 +86,7 @@ struct PageSection {
 std::span<const PageSection> page_sections();
 
 std::size_t cause_count(const PageView& view);
-// How many cases were skipped or not run, by reason.
+// Returns the number of cases that were skipped or not run, by reason.
 nlohmann::json reasons_of_unrun(const PageView& view);
 
 }  // namespace proctor

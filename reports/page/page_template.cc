@@ -17,7 +17,7 @@ namespace {
 using kainjow::mustache::data;
 using nlohmann::json;
 
-// What may be longer than a line, by its name.
+// Fields with an own length limit, by name. All other texts are one line of kTextBytes.
 constexpr std::size_t kTextBytes = 400;
 constexpr std::array<std::pair<std::string_view, std::size_t>, 6> kLongTexts = {
     {{"command", 4000},
@@ -28,7 +28,7 @@ constexpr std::array<std::pair<std::string_view, std::size_t>, 6> kLongTexts = {
      {"commits_href", std::string::npos}}};
 constexpr std::string_view kOfSeveralLines = "whole";
 constexpr std::size_t kWholeBytes = 1500;
-constexpr std::size_t kTagBytes = 32;  // what stands around a text
+constexpr std::size_t kTagBytes = 32;  // the markup around a text
 
 std::size_t limit_of(std::string_view name) {
   const auto* found = std::ranges::find(kLongTexts, name, &std::pair<std::string_view, std::size_t>::first);

@@ -42,7 +42,7 @@ std::string page_of(const ResolvedRun& model, const fs::path& run_dir = {}) {
   return page_of(request);
 }
 
-// What stands between two texts, from the first of them on.
+// Returns the text between `from` and `to`.
 std::string between(const std::string& text, const std::string& from, const std::string& to) {
   const std::size_t begin = text.find(from);
   if (begin == std::string::npos) return "";
@@ -78,7 +78,7 @@ json block_of(const std::string& page, const std::string& name) {
   return json::parse(text);
 }
 
-// The entry of a column, which is a single number where all are equal.
+// Returns the value of a column for a case. A column of equal values is a single number.
 json at(const json& list, const std::string& column, std::size_t place) {
   return list[column].is_array() ? list[column][place] : list[column];
 }
@@ -153,7 +153,7 @@ TEST(Page, EscapesHostileText) {
   EXPECT_THAT(page, HasSubstr("&lt;/script&gt;&lt;script&gt;alert(1)"));
   const json list = block_of(page, "list");
   const std::string message = list["messages"][at(list, "message", 1).get<std::size_t>()];
-  EXPECT_THAT(message, HasSubstr("<script>alert(1)"));  // data, which the script shows as text
+  EXPECT_THAT(message, HasSubstr("<script>alert(1)"));  // this is data, which the script shows as text
   EXPECT_THAT(message, Not(HasSubstr("\xe2\x80\xae")));
 }
 
@@ -218,7 +218,7 @@ TEST(Page, StaysWithinSizeBudget) {
   EXPECT_THAT(between(page, "id=\"left-out\">", "</p>"), HasSubstr("cases are not in the list"));
   const json list = block_of(page, "list");
   for (std::size_t i = 0; i < list["id"].size(); ++i)
-    EXPECT_EQ(at(list, "failed", i), 1);  // what passed goes first
+    EXPECT_EQ(at(list, "failed", i), 1);  // passed cases are omitted first
   request.budget = kPageBytes;
   EXPECT_EQ(between(page_of(request), "id=\"left-out\">", "</p>"), "");
 }
@@ -401,7 +401,8 @@ TEST(PageParts, TableOmitsEmptyColumns) {
   EXPECT_EQ(PageTable({"A"}).view(), nullptr);
 }
 
-// Mustache shows nothing for a name that nobody gives, and ignores a field that nobody shows.
+// Collects the names that sections provide and that templates use. Mustache shows nothing for an unknown name, and
+// ignores an unused field.
 class PageNames {
  public:
   void add(const PageRequest& request) {
@@ -436,7 +437,7 @@ std::set<std::string> names_in(std::string_view text, const std::string& pattern
   return names;
 }
 
-// What the first has and the second has not.
+// Returns the names that are only in the first set.
 std::set<std::string> only_in(const std::set<std::string>& names, const std::set<std::string>& others) {
   std::set<std::string> only;
   std::ranges::set_difference(names, others, std::inserter(only, only.end()));

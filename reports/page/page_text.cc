@@ -29,13 +29,14 @@ bool is_commit(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+// The web site of a repository.
 struct Site {
-  std::string address{};     // without ".git"; "" not known
-  std::string_view views{};  // between the address and what it shows
+  std::string address{};     // without ".git"; "": unknown
+  std::string_view views{};  // the path between the address and the file
   std::string commit{};
 };
 
-// Of a known commit. An address with a user, a port or a query is not one of these.
+// Returns the site of a known commit. An address with a user, a port or a query is not accepted.
 Site site_of(const Subject& subject) {
   const std::string commit = subject.commit.value.value_or("");
   std::string address = subject.repository.value.value_or("");
@@ -53,7 +54,7 @@ Site site_of(const Subject& subject) {
   return host.find("gitlab") != host.npos ? Site{address, "/-", commit} : Site{};
 }
 
-// Relative to the checkout; "" if it is elsewhere.
+// Returns the path relative to the checkout; "" if the file is not below it.
 std::string file_in_checkout(const RunPlanned& plan, const std::string& file) {
   namespace fs = std::filesystem;
   const fs::path given(file);

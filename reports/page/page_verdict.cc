@@ -32,13 +32,13 @@ RunVerdict verdict_of_run(const PageRun& run) {
   return run.accept.report ? run.accept.report->verdict : run.resolved.verdict;
 }
 
-// Null of a page without runs.
+// Returns null for a page without runs.
 const PageRun* worst_run(const PageRequest& request) {
   const auto worst = std::ranges::max_element(request.runs, {}, verdict_of_run);
   return worst == request.runs.end() ? nullptr : &*worst;
 }
 
-// Of its runs together.
+// Returns the combined verdict of all runs.
 RunVerdict verdict_of_runs(const PageRequest& request) {
   const PageRun* worst = worst_run(request);
   return worst == nullptr ? RunVerdict::kPassed : verdict_of_run(*worst);
@@ -65,7 +65,7 @@ std::string_view code_meaning(RunVerdict verdict, const Tally& tally) {
   return "";
 }
 
-// What is wrong with a device of the run; of a page of several runs, each has its own.
+// Returns the device verdict of the run. On a page of several runs each run has its own.
 std::optional<DeviceVerdict> devices_of_run(const PageRun& run) {
   std::optional<DeviceVerdict> verdict = run.resolved.device_verdict;
   if (verdict) verdict->command = verdict->command_in(directory_of_run(run.resolved.plan));
@@ -78,24 +78,24 @@ std::optional<DeviceVerdict> devices_of_page(const PageRequest& request) {
              : std::nullopt;
 }
 
-// ", 3 skipped"; "" for none.
+// Returns ", 3 skipped"; "" for 0.
 std::string and_count(int count, std::string_view words) {
   return count == 0 ? "" : fmt::format(", {} {}", thousands(count), words);
 }
 
-// Cases that are counted beside those that decide the verdict.
+// Returns the counts of cases that do not determine the verdict.
 std::string other_counts(const Tally& tally) {
   return and_count(tally.not_run, "not run") + and_count(tally.flaky, "flaky");
 }
 
-// Beside what is wrong with a device: "233 of 235 cases passed, 2 failed".
+// The sentence beside a device verdict: "233 of 235 cases passed, 2 failed".
 std::string counts_sentence(const Tally& tally) {
   return fmt::format("{} of {} passed", thousands(tally.summary[Outcome::kPass]),
                      count_text(tally.summary.planned(), "case")) +
          and_count(tally.failed, "failed") + other_counts(tally);
 }
 
-// "37 of 10,000 cases"
+// Returns "37 of 10,000 cases".
 std::string share_of_cases(int count, const Tally& tally) {
   return thousands(count) + " of " + count_text(tally.summary.planned(), "case");
 }
@@ -107,7 +107,7 @@ std::string passed_details(const Tally& tally) {
          and_count(tally.summary[Outcome::kSkip], "skipped") + and_count(tally.flaky, "flaky");
 }
 
-// What follows the verdict.
+// Returns the text after the verdict.
 std::string details(const PageRequest& request, const Tally& tally) {
   const RunVerdict verdict = verdict_of_runs(request);
   if (verdict == RunVerdict::kPassed) return passed_details(tally);
@@ -154,7 +154,7 @@ json simulated_notice(const PageRequest& request) {
           {"they_say", runs == 1 ? "it says" : "they say"}};
 }
 
-// From passed to failed.
+// Ordered from passed to failed.
 auto styles_from_passed() { return std::views::reverse(all_styles()); }
 
 std::size_t count_of(const Tally& tally, std::string_view style) {
@@ -177,7 +177,7 @@ json style_counts(const Tally& tally) {
   return counts;
 }
 
-// How much of it was what, as a bar from failed to passed.
+// Returns a bar with the share of each look, from failed to passed.
 json share_of_styles(const Tally& tally) {
   constexpr double kWidth = 1000;
   if (tally.summary.planned() == 0) return nullptr;
@@ -185,7 +185,7 @@ json share_of_styles(const Tally& tally) {
   double at = 0;
   for (const Style& style : all_styles()) {
     const auto count = static_cast<double>(count_of(tally, style.name));
-    const double least = count > 0 ? kWidth / 200 : 0;  // a single one is seen
+    const double least = count > 0 ? kWidth / 200 : 0;  // a single case stays visible
     const double width = std::max(least, kWidth * count / tally.summary.planned());
     if (width > 0)
       bars.push_back(
@@ -195,14 +195,15 @@ json share_of_styles(const Tally& tally) {
   return json::object({{"bars", bars}});
 }
 
-// What is the matter with a run beside its cases.
+// Returns the problems of the runs that no case has.
 json problems_of_runs(const PageView& view) {
   json list = json::array();
   for (const PageRun& run : view.request.runs) {
     for (const RunProblem& problem : run.resolved.problems) {
       if (problem.name == kUnexplained && view.tally.failed + view.tally.not_run > 0) continue;
       if (run.accept.report && (problem.name == kUnexplained || problem.name == kDeviceProblem)) continue;
-      if (problem.name == kDeviceProblem && devices_of_run(run)) continue;  // the title, or a doubt, says it
+      if (problem.name == kDeviceProblem && devices_of_run(run))
+        continue;  // the title or a device sentence has it
       const std::size_t line_ends = problem.message.find('\n');
       const bool has_more = line_ends != std::string::npos;
       std::string said = problem.message.substr(0, line_ends);
@@ -215,12 +216,12 @@ json problems_of_runs(const PageView& view) {
   return list;
 }
 
-// What the devices say of the failures, and what finds out more.
+// Returns the device verdict of each run that is not in the title, with the command that gives more evidence.
 json suspicions_of_devices(const PageRequest& request) {
   json list = json::array();
   for (const PageRun& run : request.runs) {
     const RunPlanned& plan = run.resolved.plan;
-    if (run.accept.report) continue;  // the acceptance has the device, and what to do
+    if (run.accept.report) continue;  // the acceptance has the device and the next step
     if (const auto devices = devices_of_run(run)) {
       if (!devices_of_page(request))
         list.push_back(
@@ -238,7 +239,7 @@ json suspicions_of_devices(const PageRequest& request) {
   return list;
 }
 
-// Why files of runs are ignored.
+// Returns why files of the runs are ignored.
 json ignored_files(const PageRequest& request) {
   std::vector<std::string> why;
   for (const PageRun& run : request.runs) why.push_back(run.accept.warning);
@@ -258,7 +259,7 @@ std::string gate_sentence(const PageGate& gate) {
                      gate_details(gate.cells.size(), static_cast<std::size_t>(failed), gate.failed.size()));
 }
 
-// The rules that do not hold, with what to do.
+// Returns the rules that do not hold, each with its first reason.
 json failed_rules(const PageGate& gate) {
   json list = first_of(gate.failed, kMostFailedRules, [](const PageGateRule& rule) {
     const std::string where = rule.cell.empty() ? "all runs" : rule.cell;

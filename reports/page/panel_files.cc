@@ -14,7 +14,7 @@ using nlohmann::json;
 
 constexpr std::size_t kKnownVersion = 1;
 
-// Each member that a page reads, with an item of each list. A file may have others.
+// The members that a page reads, with one item of each list. A file may have more members.
 json gate_shape() {
   json shape = parse_json(R"({"schema_version": 1, "verdict": "", "evaluated_at": "",
     "policy": {"file": "", "sha256": "", "relaxations": [{"line": 1, "key": "", "value": "", "strict": ""}]},
@@ -39,7 +39,7 @@ std::string_view words_for(const json& shape) {
   return shape.is_array() ? "a list" : "an object";
 }
 
-// The first member that is missing, or is something else than in the shape; "" for none.
+// Returns the first member that is missing or has another type than in the shape; "" if there is none.
 std::string mistake_in(const json& given, const json& shape, const std::string& place = "") {
   if (given.type() != shape.type())
     return fmt::format("{} is not {}", place.empty() ? "it" : place, words_for(shape));
@@ -63,7 +63,7 @@ bool has_passed(const json& of, std::string& mistake) {
   return verdict == "passed";
 }
 
-// All rules. Adds those that do not hold to `failed`.
+// Returns all rules, and adds those that do not hold to `failed`.
 std::vector<PageGateRule> read_rules(const json& rules, const std::string& cell,
                                      std::vector<PageGateRule>& failed, std::string& mistake) {
   std::vector<PageGateRule> all;
@@ -125,7 +125,7 @@ PageCoverage coverage_of(const json& file, std::string&) {
   return coverage;
 }
 
-// Reads the text into what `fill` makes of it.
+// Parses the text, checks its shape, and converts it with `fill`.
 template <typename Content>
 Result<Content> parse_panel_file(std::string_view text, const std::string& name, std::string_view kind,
                                  std::string_view made_by, const json& shape,

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""count.py READER FILE...: what a reader that others wrote sees in reports of ours, as one line of JSON for each file.
+"""count.py READER FILE...: reads reports of Proctor with an independent reader, and prints its counts as one line of JSON
+for each file.
 
 junitparser  tests, failures, errors and skipped of all suites, by its own walk over the cases
-ctrf         the statuses of all tests; the file is first held to the schema in the environment's CTRF_SCHEMA
-page         outcomes of the cases in the data of index.html, after an HTML parser found no element, no attribute and no
-             address in it that is not the page's own
-otlp         spans, and how many of them are OK, ERROR and UNSET; ids are as long as they must be
+ctrf         the statuses of all tests; the file is first validated against the schema in the variable CTRF_SCHEMA
+page         outcomes of the cases in the data of index.html; an HTML parser first checks that the page has no other
+             elements, attributes and addresses than Proctor writes
+otlp         the number of spans, and of those with the status OK, ERROR and UNSET; the length of ids is checked
 
-Exits with 77, and says what is missing, where its reader is not installed.
+Exits with 77 and names the missing package if the reader is not installed.
 """
 import base64
 import collections
@@ -76,7 +77,7 @@ def otlp(path):
         missing(error)
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
-    # OTLP writes ids in hexadecimal, where the JSON of protobuf has base64 (OTLP 1.x, "JSON Protobuf Encoding").
+    # OTLP writes ids in hexadecimal, but the JSON of protobuf has base64 (OTLP 1.x, "JSON Protobuf Encoding").
     for resource in document["resourceSpans"]:
         for scope in resource["scopeSpans"]:
             for span in scope["spans"]:
@@ -102,14 +103,14 @@ def otlp(path):
 
 
 class PageParser(html.parser.HTMLParser):
-    """Refuses what a page of ours does not write, and keeps its data."""
+    """Refuses elements, attributes and addresses that Proctor does not write, and keeps the data of the page."""
 
     TAGS = set("html head meta title style body a header nav p h1 h2 h3 span strong small em ul ol li main section div table thead tbody "
                "tr th td details summary dl dt dd br code pre footer script template svg rect".split())
     ATTRIBUTES = set("lang charset http-equiv content name class href id aria-label aria-labelledby aria-hidden hidden scope data-label data-copy open title "
                      "type role tabindex viewbox width height preserveaspectratio fill x".split())
 
-    # Of a commit, a comparison or a line (reports/page/page_text.h).
+    # The address of a commit, a comparison or a source line (reports/page/page_text.h).
     SOURCE = re.compile(r"https?://[\w.-]*(github|gitlab)[\w.-]*/[\w./~%-]+(#L\d+)?", re.ASCII)
 
     def __init__(self, path):

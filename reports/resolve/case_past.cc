@@ -28,7 +28,8 @@ CasePast case_past(const std::string& id, std::size_t index, const Past& past) {
     const bool passed = outcome->result_class == ResultClass::kPassing;
     ++said.runs;
     if (passed && said.passed.empty()) said.passed = name_of(past.runs[outcome->run]);
-    is_streak = is_streak && outcome->result_class == ResultClass::kFailing;  // an expected failure ends it
+    is_streak =
+        is_streak && outcome->result_class == ResultClass::kFailing;  // a known failure ends the streak
     if (!is_streak) {
       said.flaky_runs += !passed || outcome->flaky ? 1 : 0;
       continue;
@@ -43,7 +44,7 @@ std::string age_text(const CasePast& past) {
   const std::string passed = past.passed.empty() ? "" : "passed in " + clean_text(past.passed);
   if (is_new(past)) return passed.empty() ? "NEW" : "NEW: " + passed;
   if (past.failing_runs == 0) return flaky_text(past) + (passed.empty() ? "" : ", " + passed);
-  const auto runs = static_cast<std::size_t>(past.failing_runs) + 1;  // with this one
+  const auto runs = static_cast<std::size_t>(past.failing_runs) + 1;  // including this run
   return fmt::format("first failed in {} ({})", clean_text(past.since), count_text(runs, "run"));
 }
 

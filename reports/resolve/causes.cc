@@ -21,7 +21,7 @@
 namespace proctor {
 namespace {
 
-// "src/wait.c:40", or a file without a line.
+// Parses "src/wait.c:40", or a file without a line.
 void read_location(const std::string& location, Place& place) {
   place.file = location;
   const std::size_t colon = location.rfind(':');
@@ -39,7 +39,7 @@ bool has_words(const Failure& failure) {
   return failure.message.find_first_not_of(" \t\r\n") != std::string::npos;
 }
 
-// What the program of a suite printed instead of its list (harness/plan/discovery.cc).
+// Returns the output of a suite's program instead of its list (harness/plan/discovery.cc).
 std::string describe_listing(const ResolvedCase& test) {
   constexpr std::string_view kBefore = "; it wrote: ";
   if (test.verdict.reason != Reason::kDiscovery || !test.end) return {};
@@ -47,7 +47,7 @@ std::string describe_listing(const ResolvedCase& test) {
   return at == std::string::npos ? "" : clean_text(test.end->note.substr(at + kBefore.size()));
 }
 
-// A case that was cut short (notrun), or moved from a bad device, did not fail. A case can both move and be flaky.
+// A case that was interrupted (notrun), or moved from a bad device, did not fail. A case can be both moved and flaky.
 FailureCount count_failures(const ResolvedRun& run, const std::vector<CauseGroup>& groups) {
   FailureCount count;
   count.flaky = static_cast<std::size_t>(std::ranges::count(run.cases, true, &ResolvedCase::flaky));
@@ -201,7 +201,7 @@ std::size_t skip_while(const Lines& lines, std::size_t at, Belongs belongs) {
 bool is_indented(std::string_view line) { return line.starts_with("  "); }
 bool is_actual(std::string_view line) { return line.starts_with("  Actual: "); }
 
-// "With diff:" and a unified difference.
+// Skips an equality message, and the "With diff:" and unified difference that may follow it.
 std::size_t after_equality(const Lines& lines) {
   const std::size_t at = skip_while(
       lines, 1, [](std::string_view line) { return is_indented(line) || line == "Ignoring case"; });
@@ -211,7 +211,7 @@ std::size_t after_equality(const Lines& lines) {
   });
 }
 
-// How many lines GoogleTest wrote; 0: unknown.
+// Returns the number of lines that GoogleTest wrote; 0 if it is unknown.
 std::size_t lines_of_expectation(const Lines& lines) {
   if (lines.empty()) return 0;
   const std::string_view first = lines.front();

@@ -1,12 +1,13 @@
-// Where a case went wrong, and which cases went wrong for one cause.
+// Finds the location of a failure, and groups the cases that failed for one cause.
 //
-// A cause is the outcome with the first of these that is known:
-//   1. the rule of a diagnosis that blames the machine: one dead device is one cause
+// The cause of a case is its outcome with the first of these that is known:
+//   1. the rule of a diagnosis whose owner is the machine: one dead device is one cause
 //   2. the source line of the first failed expectation
-//   3. the innermost frame of the program's own, of a crash or a process that hung
+//   3. the innermost stack frame in the program's own code, for a crash or a hang
 //   4. the rule of any other diagnosis
-//   5. the reason with the whole message, in which numbers do not count
-// The words of a message decide last: two lines may say the same, and one line says something else each time.
+//   5. the reason with the complete message, in which numbers are ignored
+// The message has the lowest priority, because two lines may print the same text, and one
+// line may print different texts.
 #pragma once
 
 #include <cstddef>
@@ -18,47 +19,50 @@
 
 namespace proctor {
 
+// A source location.
 struct Place {
-  std::string file{};  // "" unknown
+  std::string file{};  // "": unknown
   int line = 0;        // 0: unknown
   std::string function{};
 };
 
-// Of the first failed expectation or, if none has a file, of the frame; all empty if neither is known.
+// Returns the location of the first failed expectation. If no expectation has a file, it is the location of the frame.
+// All members are empty if neither is known.
 Place place_of(const Attempt& attempt);
-// Of the attempt that explains the case best.
+// Returns the location of the attempt that explains the case best.
 Place place_of(const ResolvedCase& test);
 
-// "src/kernels_test.cc:26", "wait_for_it at src/queue.cc:40", "wait_for_it"; "" unknown.
+// Returns "src/kernels_test.cc:26", "wait_for_it at src/queue.cc:40" or "wait_for_it"; "" if it is unknown.
 std::string to_string(const Place& place);
 
-// The text with each number as "#".
+// Returns the text with each number replaced by "#".
 std::string without_numbers(std::string_view text);
 
-// Equal for cases of one cause.
+// Returns a key that is equal for all cases of one cause.
 std::string cause_key(const ResolvedCase& test);
 
-// Groups the cases that failed, failed on one device only, or were flaky. A case that was never started is not one of them:
-// what stopped the run explains it.
+// Groups the cases that failed, failed on one device only, or were flaky. Cases that never started are not included,
+// because the reason of the stop explains them.
 void resolve_causes(ResolvedRun& run);
 
-// Since when its cases fail: "NEW: passed in 0123abc", "first failed in 0123abc (3 runs)" of the oldest one, and how many of
-// them are new; of a flaky one, how often it was so. "" without a history.
+// Returns since when the cases fail: "NEW: passed in 0123abc", or "first failed in 0123abc (3 runs)" for the oldest
+// case, and how many cases are new. For a flaky case it returns how often it was flaky; "" without a history.
 std::string age_of(const CauseGroup& group);
 
-// The message of the case, whole, with its line breaks: of the first failed expectation that has words, or else
-// its headline. What a test added to an expectation of GoogleTest is in front. Clean text.
+// Returns the complete message of the case with its line breaks. It is the message of the first failed expectation with
+// text, or otherwise the headline. Text that a test added to a GoogleTest expectation comes
+// first. The result is clean text.
 std::string whole_message(const ResolvedCase& test);
 
-// The same for a text that begins with its headline: "" if that has all of it, else at most `limit` bytes with an empty
-// line behind it.
+// Returns the message for a text that begins with the headline: "" if the headline has all of it. Otherwise it returns
+// at most `limit` bytes and an empty line.
 std::string message_beyond_headline(const ResolvedCase& test, std::size_t limit);
 
-// The message of a failed expectation of GoogleTest, with the words of the test in front: GoogleTest writes what was
-// compared first, and then what the test added with `<<`.
+// Reorders the message of a failed GoogleTest expectation. GoogleTest writes the compared values first, and then the
+// text that the test added with `<<`.
 
-// "sum of row 3\nExpected equality of these values:\n  got\n    Which is: 1\n  2"; unchanged if the test added nothing, or
-// if it is not known where its words begin.
+// Returns "sum of row 3\nExpected equality of these values:\n  got\n    Which is: 1\n  2". The message is unchanged if
+// the test added nothing, or if the start of the added text is unknown.
 std::string describe_test_first(const std::string& message);
 
 }  // namespace proctor

@@ -49,7 +49,7 @@ TEST(Cause, SourceLineGroupsDifferentMessages) {
   EXPECT_EQ(causes_of({failing("s/a", "read x", "a.cc", 3), failing("s/b", "read y", "a.cc", 3)}), 1u);
 }
 
-// One of them is cut in the headline, within its numbers.
+// The headline cuts one of the messages in its numbers.
 TEST(Cause, NumbersInLongMessagesAreIgnored) {
   const std::string words(195, 'x');
   EXPECT_EQ(causes_of({failing("s/a", words + " 7 and more", "", 0),

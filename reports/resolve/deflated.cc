@@ -17,13 +17,13 @@ namespace {
 
 using Buffer = std::array<unsigned char, std::size_t{1} << 16>;
 
-// zlib's interface takes no const pointer, and changes nothing.
+// zlib takes a pointer that is not const, but does not change the bytes.
 void set_input(z_stream& zlib, std::string_view bytes) {
   zlib.next_in = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data()));
   zlib.avail_in = static_cast<unsigned>(bytes.size());
 }
 
-// Where the next bytes go; written() are those that came.
+// Sets the buffer for the next bytes. written() returns the bytes that zlib wrote to it.
 void make_room(z_stream& zlib, Buffer& buffer) {
   zlib.next_out = buffer.data();
   zlib.avail_out = static_cast<unsigned>(buffer.size());
@@ -33,7 +33,7 @@ std::string_view written(const z_stream& zlib, const Buffer& buffer) {
   return {reinterpret_cast<const char*>(buffer.data()), buffer.size() - zlib.avail_out};
 }
 
-// zlib counts in 32 bits.
+// zlib counts bytes in 32 bits, so longer text is passed in pieces.
 template <typename Use>
 void in_pieces(std::string_view bytes, const Use& use) {
   constexpr std::size_t kMost = std::numeric_limits<int>::max();

@@ -1,4 +1,5 @@
-// Text that is deflated as it comes, in zlib's format: a page holds its data so, and a runner what has happened. Example:
+// Deflates and inflates text in zlib's format, piece by piece. A page stores its data like this, and a runner its
+// records. Example:
 //
 //   DeflatedText deflated(kQuickly);
 //   deflated.add("a text");
@@ -15,10 +16,12 @@
 
 namespace proctor {
 
-// Levels of zlib. Of the data of 100,000 cases kSmall makes 5 to 15 % less than kQuickly, and takes twice as long.
+// Levels of zlib. For the data of 100,000 cases, the result of kSmall is 5 to 15 % smaller than that of kQuickly, and
+// takes twice as long.
 inline constexpr int kQuickly = 3;
 inline constexpr int kSmall = 6;
 
+// A text that is deflated while it is appended.
 class DeflatedText {
  public:
   explicit DeflatedText(int level);
@@ -29,11 +32,10 @@ class DeflatedText {
   DeflatedText& operator=(const DeflatedText&) = delete;
 
   void add(std::string_view piece);
-  std::size_t taken() const { return taken_; }  // bytes of text so far
-  std::size_t held() const {
-    return bytes_.capacity();
-  }  // bytes of memory for it, besides what zlib always takes
-  // All of it. Nothing can be added then.
+  std::size_t taken() const { return taken_; }  // bytes of text that were added
+  // Returns the bytes of memory for the deflated text, without zlib's fixed memory.
+  std::size_t held() const { return bytes_.capacity(); }
+  // Returns the complete deflated text. Nothing can be added afterwards.
   std::string finish();
 
  private:
@@ -46,7 +48,7 @@ class DeflatedText {
   std::size_t taken_ = 0;
 };
 
-// The text, in pieces, of what DeflatedText made.
+// Passes the original text of a DeflatedText to `use`, in pieces.
 void inflate(std::string_view deflated, const std::function<void(std::string_view piece)>& use);
 
 }  // namespace proctor

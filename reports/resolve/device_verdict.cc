@@ -18,18 +18,19 @@ namespace proctor {
 namespace {
 
 constexpr std::size_t kMostNamed = 3;    // unhealthy devices in the sentence
-constexpr std::size_t kMostDevices = 8;  // healthy ones
+constexpr std::size_t kMostDevices = 8;  // healthy devices in the sentence
 constexpr std::size_t kEvidenceBytes = 200;
 
+// The evidence against one device.
 struct Finding {
   std::string device{};
   std::string why{};
   std::string evidence{};
   bool is_lost = false;
-  bool is_logged = false;  // an error that the kernel logged
+  bool is_logged = false;  // the kernel logged an error
 };
 
-// In the order of RunPlanned::devices.
+// Unhealthy and suspect devices, in the order of RunPlanned::devices.
 struct Findings {
   std::vector<Finding> bad{};
   std::vector<Finding> suspect{};
@@ -46,7 +47,7 @@ bool ran_on(const ResolvedCase& test, const std::string& device) {
   });
 }
 
-// " after s/a", or " before s/a" of a device that the case did not get.
+// Returns " after s/a", or " before s/a" if the case was not run on the device.
 std::string when(const ResolvedRun& run, const DeviceHealth& health) {
   if (health.case_id.empty()) return "";
   const ResolvedCase* test = run.find(health.case_id);
@@ -54,7 +55,7 @@ std::string when(const ResolvedRun& run, const DeviceHealth& health) {
   return (ran ? " after " : " before ") + clean_text(health.case_id);
 }
 
-// "memory_missing: 12 MiB are missing" -> "memory_missing", "12 MiB are missing"
+// Splits "memory_missing: 12 MiB are missing" into "memory_missing" and "12 MiB are missing".
 std::pair<std::string, std::string> drain_words(const std::string& evidence) {
   const std::size_t colon = evidence.find(": ");
   if (colon == evidence.npos) return {evidence, evidence};
@@ -80,7 +81,8 @@ Finding finding_of(const ResolvedRun& run, const DeviceHealth& health) {
   return finding;
 }
 
-// By device. A probe that passes later, after a reset, withdraws what was found before.
+// Returns the findings of the health checks by device. A later successful probe, after a
+// reset, removes earlier findings.
 std::map<std::string, Finding> findings_of_health(const ResolvedRun& run) {
   std::map<std::string, Finding> found;
   for (const DeviceHealth& health : run.health) {
@@ -92,7 +94,7 @@ std::map<std::string, Finding> findings_of_health(const ResolvedRun& run) {
   return found;
 }
 
-// Adds the first error of each device in the kernel log. A probe that passes later does not remove it.
+// Adds the first error of each device in the kernel log. A later successful probe does not remove it.
 void add_logged(const ResolvedRun& run, std::map<std::string, Finding>& found) {
   for (const DeviceHealth& health : run.health) {
     if (health.what != HealthFact::kKernelLog) continue;
@@ -116,10 +118,10 @@ void add_lost(const ResolvedRun& run, std::map<std::string, Finding>& found) {
   }
 }
 
-// What speaks against a device in cases, most of them alike.
+// The evidence of cases against one device. Most devices have several cases with equal evidence.
 struct Against {
   std::size_t cases = 0;
-  std::string first{};  // of one case alone
+  std::string first{};  // set if there is only one case
   double p = 0;
 };
 using AgainstDevices = std::map<std::string, Against>;
@@ -144,7 +146,8 @@ void add(AgainstDevices& against, const std::string& device, const std::string& 
   it.p = std::max(it.p, p);
 }
 
-// Of --each-device: by the rows in which a device is at fault, and by those with too few attempts that one device alone fails.
+// The evidence of --each-device: rows in which a device is at fault, and rows with too few attempts
+// in which only one device fails.
 struct Rows {
   AgainstDevices blamed{};
   AgainstDevices unclear{};
@@ -156,7 +159,7 @@ Rows rows_of(const ResolvedRun& run) {
   Rows rows;
   for (const ResolvedCase& test : run.cases) {
     const DeviceRow* row = test.by_device.get();
-    // A failure on a set of devices accuses none of them.
+    // A failure on a set of devices is not evidence against one of them.
     if (row == nullptr || row->counts.size() < 2 ||
         (test.planned.devices > 1 && row->suspect != Suspect::kCode))
       continue;
@@ -232,7 +235,7 @@ Findings findings_of(const ResolvedRun& run, const Rows& rows) {
   return findings;
 }
 
-// "GPU a is unhealthy: WHY", "2 GPUs are unhealthy: a (WHY), b (WHY)"
+// Returns "GPU a is unhealthy: WHY", or "2 GPUs are unhealthy: a (WHY), b (WHY)".
 std::string accusation(const std::vector<Finding>& findings, std::string_view word) {
   if (findings.size() == 1)
     return fmt::format("GPU {} is {}: {}.", clean_text(findings[0].device), word, findings[0].why);
@@ -244,7 +247,7 @@ std::string accusation(const std::vector<Finding>& findings, std::string_view wo
                      left == 0 ? "" : fmt::format(" and {} more", thousands(left)));
 }
 
-// "cuda-sim:0, 1, 3": of devices that differ in their number alone, the kind once.
+// Returns "cuda-sim:0, 1, 3": devices that differ only in their number share the prefix.
 std::string device_list(const std::vector<std::string>& devices) {
   if (devices.size() > kMostDevices) return count_text(devices.size(), "other device");
   std::string text;
@@ -260,7 +263,7 @@ std::string device_list(const std::vector<std::string>& devices) {
   return clean_text(text);
 }
 
-// The other devices on which something passed.
+// Returns the other devices on which a case passed.
 std::vector<std::string> healthy_devices(const ResolvedRun& run, const Findings& findings) {
   std::set<std::string> passed;
   for (const ResolvedCase& test : run.cases) {
@@ -277,7 +280,7 @@ std::vector<std::string> healthy_devices(const ResolvedRun& run, const Findings&
   return devices;
 }
 
-// Whether all that is known to be wrong with the case is its device.
+// Returns whether an unhealthy or suspect device alone explains the failure of the case.
 bool is_by_device(const ResolvedCase& test, const Findings& findings) {
   const Attempt* attempt = test.telling;
   return attempt != nullptr && std::ranges::any_of(attempt->start.devices, [&](const std::string& device) {
@@ -285,7 +288,7 @@ bool is_by_device(const ResolvedCase& test, const Findings& findings) {
          });
 }
 
-// " The code passed on cuda-sim:0, 1, 3.", as far as that is so.
+// Returns " The code passed on cuda-sim:0, 1, 3.", if that is the case.
 std::string code_sentence(const ResolvedRun& run, const Findings& findings) {
   std::size_t by_device = 0;
   std::size_t others = 0;
@@ -293,7 +296,7 @@ std::string code_sentence(const ResolvedRun& run, const Findings& findings) {
   for (const ResolvedCase& test : run.cases) {
     if (test.verdict.outcome == Outcome::kPass) ++passed;
     if (!test.bad || test.verdict.outcome == Outcome::kNotrun) continue;
-    if (run.plan.rules.each_device && test.fault_of_devices) continue;  // it passed on the others
+    if (run.plan.rules.each_device && test.fault_of_devices) continue;  // it passed on the other devices
     ++(is_by_device(test, findings) ? by_device : others);
   }
   if (others > 0) return fmt::format(" {} failed.", count_text(others, "other case"));
@@ -325,7 +328,7 @@ void add_moves(const ResolvedRun& run, DeviceVerdict& verdict) {
     verdict.more.push_back(count_text(count, "case") + " moved to another device and passed there.");
 }
 
-// By their number alone.
+// Adds only the number of cases that were not run.
 void add_not_run(const ResolvedRun& run, DeviceVerdict& verdict) {
   std::size_t without_device = 0;
   std::map<std::string, std::size_t> not_tried;
@@ -343,7 +346,7 @@ void add_not_run(const ResolvedRun& run, DeviceVerdict& verdict) {
   }
 }
 
-// `elsewhere`: the cases that passed did not use the devices that are shown.
+// `elsewhere`: the passed cases did not use the devices in the verdict.
 std::string exit_words(const ResolvedRun& run, bool elsewhere) {
   if (run.plan.exec || run.ending_signal != 0) return "";
   switch (run.exit_code) {
@@ -358,7 +361,7 @@ std::string exit_words(const ResolvedRun& run, bool elsewhere) {
   }
 }
 
-// Of a merged run of several hosts a device is called HOST/ID.
+// In a merged run of several hosts, a device is HOST/ID.
 void advise(const ResolvedRun& run, const Finding& first, DeviceVerdict& verdict) {
   const std::size_t slash = first.device.find('/');
   const std::string host = slash == first.device.npos ? "" : " " + first.device.substr(0, slash);
@@ -374,7 +377,7 @@ void advise(const ResolvedRun& run, const Finding& first, DeviceVerdict& verdict
   if (run.plan.sim) verdict.command += " --sim " + shell_quote(run.plan.sim->topology);
 }
 
-// Without a device that is unhealthy or suspect, what --each-device says.
+// Returns the verdict of --each-device if no device is unhealthy or suspect.
 std::optional<DeviceVerdict> verdict_of_rows(const Rows& rows) {
   if (!rows.scattered.empty()) {
     const ResolvedCase& test = *rows.scattered.front();

@@ -77,7 +77,7 @@ DeviceVerdict verdict_of(const ResolvedRun& resolved) {
 }
 DeviceVerdict verdict_of(const MachineRun& run) { return verdict_of(run.resolved()); }
 
-// It failed on cuda-sim:2, whose probe then failed, and passed on cuda-sim:3.
+// The case failed on cuda-sim:2, whose probe then failed, and passed on cuda-sim:3.
 MachineRun moved() {
   MachineRun run({"s/a", "s/b", "s/c", "s/d"});
   run.attempt("s/a", 2, kFail).suspect("s/a", 2);
@@ -199,7 +199,7 @@ TEST(DeviceVerdict, EachDeviceReportsFailureEverywhereAsCode) {
   EXPECT_EQ(verdict_of(on_each_device(2, -1)).sentence, "No GPU is at fault: s/a failed on every device.");
 }
 
-// The first case finds the device unhealthy; the other one is not run there, and passes on the others.
+// The first case detects the unhealthy device. The other cases are not run there, and pass on the other devices.
 TEST(DeviceVerdict, CountsCasesNotRunOnUnhealthyDevice) {
   MachineRun run({"s/a", "s/b", "s/c"}, true);
   run.attempt("s/a", 2, kFail).suspect("s/a", 2).health(2, HealthFact::kProbeFailed, "s/a", "hung");
@@ -217,7 +217,7 @@ TEST(DeviceVerdict, CountsCasesNotRunOnUnhealthyDevice) {
   EXPECT_THAT(resolved.cases[0].not_tried, IsEmpty());
 }
 
-// Found by --probe-devices: no attempt failed, and the run is not good.
+// --probe-devices detected the device. No attempt failed, but the run does not pass.
 TEST(DeviceVerdict, UnusedUnhealthyDeviceFailsRun) {
   MachineRun run({"s/a"}, true);
   run.health(2, HealthFact::kProbeFailed, "s/a", "hung");
@@ -239,7 +239,7 @@ TEST(DeviceVerdict, CountsCasesWithoutRemainingDevice) {
   EXPECT_THAT(verdict.more, Contains("3 cases have no result: no other device was left."));
 }
 
-// ---- without a failed probe ----
+// ---- Without a failed probe ----
 
 TEST(DeviceVerdict, RepeatedFailureOnOneDeviceIsSuspect) {
   MachineRun run({"s/a"});

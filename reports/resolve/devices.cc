@@ -13,7 +13,7 @@
 namespace proctor {
 namespace {
 
-// ---- one case on several devices ----
+// ---- One case on several devices ----
 
 constexpr double kBeyondChance = 0.01;
 
@@ -52,7 +52,7 @@ bool fails_elsewhere(const DeviceRow& row) {
   });
 }
 
-// Attempts that prove nothing about code or device (skip, notrun) are not counted.
+// Attempts that are not evidence about code or device (skip, notrun) are not counted.
 DeviceRow row_of(const ResolvedCase& test) {
   DeviceRow row;
   for (const Attempt& attempt : test.attempts) {
@@ -67,7 +67,8 @@ DeviceRow row_of(const ResolvedCase& test) {
   return row;
 }
 
-// The devices of --each-device on which a case that ran on others was not run: they were taken out before.
+// Returns the devices of --each-device on which the case was not run, although it ran on others.
+// These devices were drained before.
 std::vector<std::string> devices_not_tried(const RunPlanned& plan, const ResolvedCase& test) {
   std::vector<std::string> devices;
   if (!plan.rules.each_device || test.planned.devices < 1 || test.attempts.empty()) return devices;
@@ -83,12 +84,12 @@ std::vector<std::string> devices_not_tried(const RunPlanned& plan, const Resolve
   return devices;
 }
 
-// ---- one device over all cases ----
+// ---- One device over all cases ----
 
 constexpr double kSharedBound = 0.01;
-constexpr int kFewestFailures = 2;  // of one case alone, all failures are on one device
+constexpr int kFewestFailures = 2;  // a single failure is always on one device
 
-// Of one device: its attempts, and the cases that ran there.
+// The attempts of one device, and the cases that ran on it.
 struct DeviceTally {
   int bad = 0;
   int all = 0;
@@ -167,7 +168,7 @@ std::vector<DeviceSuspicionText> device_suspicions(const std::vector<DeviceShare
 
 }  // namespace
 
-// The distribution has no value below its support, where so many are certain.
+// Values below the support of the distribution, where the probability is 1, are handled first.
 double chance_of_so_many(int bad, int here, int all_bad, int all) {
   if (bad <= std::max(0, here - (all - all_bad))) return 1;
   const boost::math::hypergeometric_distribution<double> count(all_bad, here, all);
@@ -180,7 +181,7 @@ void resolve_device_row(const RunPlanned& plan, ResolvedCase& test) {
   test.not_tried = devices_not_tried(plan, test);
   DeviceRow row = row_of(test);
   if (row.suspect == Suspect::kNone) return;
-  // A set of devices does not show which of them is at fault.
+  // A failure on a set of devices does not show which device is at fault.
   test.fault_of_devices =
       test.planned.devices <= 1 && row.suspect == Suspect::kDevice && !fails_elsewhere(row);
   if (plan.rules.each_device) test.by_device = std::make_unique<DeviceRow>(std::move(row));

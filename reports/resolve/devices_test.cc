@@ -49,7 +49,7 @@ DeviceRow row_of(const std::vector<Attempts>& rows, const std::vector<Event>& mo
   return run.cases[0].by_device ? *run.cases[0].by_device : DeviceRow();
 }
 
-// Fisher's own example: 8 cups of tea, 4 of each kind, all or 3 of 4 told right.
+// Fisher's own example: of 8 cups of tea, 4 of each kind, all or 3 of 4 are identified correctly.
 TEST(DeviceTable, ChanceIsHypergeometricTail) {
   EXPECT_THAT(chance_of_so_many(4, 4, 4, 8), DoubleNear(1.0 / 70, 1e-12));
   EXPECT_THAT(chance_of_so_many(3, 4, 4, 8), DoubleNear(17.0 / 70, 1e-12));
@@ -65,7 +65,7 @@ TEST(DeviceTable, FailureOnOneCardIsDeviceFault) {
   EXPECT_EQ(row.counts.at("a").good, 25);
 }
 
-// One bad attempt among 51 is not beyond chance; that the card was found unhealthy is.
+// One bad attempt among 51 is within chance, but the unhealthy card is at fault anyway.
 TEST(DeviceTable, UnhealthyCardIsSuspectAtAnyRate) {
   EXPECT_EQ(row_of({{"a", 1, 0}, {"b", 0, 25}, {"c", 0, 25}}).suspect, Suspect::kUnclear);
   const std::vector<Attempts> rows = {{"a", 1, 0}, {"b", 0, 25}, {"c", 0, 25}};
@@ -94,7 +94,7 @@ TEST(DeviceTable, FlakyCodeDoesNotHideWorseCard) {
   EXPECT_THAT(device_table(model_with({{"a", 2, 23}, {"b", 25, 0}})), HasSubstr(", and elsewhere too"));
 }
 
-// The healthy partner of a bad device is in the set, too.
+// The set also contains the healthy partner of a bad device.
 TEST(DeviceTable, DeviceSetIsNeverAtFault) {
   const std::vector<Attempts> rows = {{"a+b", 25, 0}, {"b+c", 0, 25}};
   EXPECT_TRUE(model_with(rows).cases[0].fault_of_devices);
@@ -135,7 +135,7 @@ PlannedDevice device(const std::string& id) {
   return device;
 }
 
-// Each attempt is of a case of its own.
+// Each attempt belongs to another case.
 ResolvedRun cases_on(const std::vector<DeviceTries>& rows) {
   std::vector<PlannedCase> cases;
   std::vector<Event> events;
@@ -183,7 +183,7 @@ TEST(DeviceShares, SingleFailureIsNotReported) {
 
 TEST(DeviceShares, SingleDeviceIsNotReported) { EXPECT_THAT(suspicions({{"a", 9, 1}}), IsEmpty()); }
 
-// 8 bad attempts, but of one case.
+// 8 bad attempts of one case.
 TEST(DeviceShares, RetriesCountAsOneFailure) {
   std::vector<Event> events;
   std::vector<PlannedCase> cases;

@@ -14,7 +14,7 @@
 namespace proctor {
 namespace {
 
-// As many as a person reads; report.json has all.
+// Limits of the text; report.json is complete.
 constexpr std::size_t kMostRateCases = 20;
 constexpr std::size_t kMostRateParts = 10;
 
@@ -23,7 +23,7 @@ bool is_run(const Attempt& attempt) {
   return outcome != Outcome::kSkip && outcome != Outcome::kNotrun && counts(attempt);
 }
 
-// What was before each attempt in its process. Attempts of one process have one log.
+// Finds the case before each attempt in its process. Attempts of one process have one log.
 class Predecessors {
  public:
   explicit Predecessors(const ResolvedRun& run) {
@@ -53,7 +53,7 @@ class Predecessors {
     const ResolvedCase* test;
   };
 
-  std::map<const Attempt*, const ResolvedCase*> before_;  // null: it was the first
+  std::map<const Attempt*, const ResolvedCase*> before_;  // null: the attempt was the first in its process
 };
 
 void add(const Attempt& attempt, FailureRate& rate) {
@@ -150,7 +150,7 @@ std::string all_claims_text(const ResolvedRun& run) {
   return text + cases_left_out(run.cases.size());
 }
 
-// "excluded: a failure rate of 1 % or more, with 99 % confidence (459 runs)"
+// Returns "excluded: a failure rate of 1 % or more, with 99 % confidence (459 runs)".
 std::string claim_text(const Exclusion& exclusion, const CaseRates& rates) {
   const std::string what = fmt::format("a failure rate of {} % or more, with {} % confidence",
                                        percent_text(exclusion.rate), percent_text(exclusion.confidence));

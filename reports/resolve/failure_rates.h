@@ -1,9 +1,10 @@
-// How often each case failed in a run that repeated its cases to find out: `--repeat 2h` and `--repeat 99%:1%`. Console,
-// report.json, summary and page say what is computed here.
+// Computes the failure rate of each case in a run that repeats its cases to measure it: `--repeat 2h` and `--repeat
+// 99%:1%`. Console, report.json, summary and page show these rates.
 //
-// An attempt that passed or failed is a run of the case, also a retry and one that confirms another. Attempts that were
-// skipped or cut short do not count, nor does one whose device was found unhealthy: it says nothing about the case. With
-// a rate to exclude, nothing counts after the first failure, which ends the claim.
+// Each attempt that passed or failed counts as a run of the case, including retries and attempts that confirm another
+// one. Attempts that were skipped or interrupted do not count. An attempt whose device was unhealthy does not count,
+// because it is not evidence about the case. With a rate to exclude, attempts after the first failure do not count,
+// because this failure ends the claim.
 #pragma once
 
 #include <string>
@@ -12,14 +13,14 @@
 
 namespace proctor {
 
-// Sets ResolvedCase::rates in a run with turns, or with a rate to exclude.
+// Sets ResolvedCase::rates in a run that repeats for a duration, or with a rate to exclude.
 void resolve_failure_rates(ResolvedRun& run);
 
-// "3 of 120 runs failed: 2.5 %, 95 % interval 0.85 to 7.1 %".
+// Returns "3 of 120 runs failed: 2.5 %, 95 % interval 0.85 to 7.1 %".
 std::string to_string(const FailureRate& rate);
 
-// For people, at the end of the run: cases that failed with their parts, and what is known of the others. "" of a run that
-// has no rates.
+// Returns the text for the end of the run: the rates of failed cases by device and order, and a summary of the other
+// cases. Returns "" for a run without rates.
 std::string failure_rate_text(const ResolvedRun& run);
 
 }  // namespace proctor

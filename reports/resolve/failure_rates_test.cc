@@ -17,12 +17,12 @@ using ::testing::SizeIs;
 constexpr const char* kFirstOfTwo = "s/one";
 constexpr const char* kSecondOfTwo = "s/two";
 
-// What a run said.
+// Builds the journal of a run that repeats its cases.
 class StressJournal {
  public:
   explicit StressJournal(const RunPlanned& plan) : events_{plan} {}
 
-  // An attempt in the process with this log.
+  // Adds an attempt in the process with this log.
   StressJournal& add(const char* id, Outcome outcome, const std::string& log, const std::string& device = "",
                      const Marks& marks = {}) {
     begin(id, log, device);
@@ -32,7 +32,7 @@ class StressJournal {
     events_.push_back(end);
     return *this;
   }
-  // One whose runner was killed.
+  // Adds an attempt without an end, whose runner was killed.
   StressJournal& begin(const char* id, const std::string& log, const std::string& device = "") {
     AttemptStarted start = started(id, 1, ++repeat_);
     start.log = log;
@@ -56,7 +56,7 @@ RunPlanned stress_plan() {
 
 RunPlanned claim_plan() {
   RunPlanned plan = plan_of({planned(kFirstOfTwo)});
-  plan.exclusion = Exclusion{.confidence = 0.9, .rate = 0.5};  // 4 runs
+  plan.exclusion = Exclusion{.confidence = 0.9, .rate = 0.5};  // requires 4 runs
   return plan;
 }
 
@@ -96,7 +96,7 @@ TEST(FailureRates, GroupByDeviceAndOrder) {
                              HasSubstr("  1 case without a failure in 2 runs\n")));
 }
 
-// The journal has the order, with or without the file.
+// The journal has the order of the attempts, also if the log is missing.
 TEST(FailureRates, MissingLogKeepsOrder) {
   StressJournal journal(stress_plan());
   journal.begin(kFirstOfTwo, "1").add(kSecondOfTwo, Outcome::kFail, "1");
@@ -126,7 +126,7 @@ TEST(FailureRates, ClaimRequiresAllRunsWithoutFailure) {
   const ResolvedRun excluded = journal.add(kFirstOfTwo, Outcome::kPass, "4").run();
   EXPECT_EQ(excluded.cases[0].rates->text,
             "excluded: a failure rate of 50 % or more, with 90 % confidence (4 runs)");
-  // The second one confirms the first one, and counts no more.
+  // The second failure confirms the first one, and does not count.
   const ResolvedRun not_excluded =
       failed.add(kFirstOfTwo, Outcome::kFail, "4").add(kFirstOfTwo, Outcome::kFail, "5").run();
   const CaseRates& rates = *not_excluded.cases[0].rates;

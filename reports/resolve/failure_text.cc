@@ -17,8 +17,8 @@ namespace proctor {
 namespace {
 
 constexpr std::size_t kLineBytes = 200;
-// Of harness/classify/rules.toml: what the outcome alone leads to, and the class that
-// says no more than `fail`.
+// Names in harness/classify/rules.toml: the location that follows from the outcome alone, and the error class that is
+// no more specific than `fail`.
 constexpr std::string_view kWhereOutcome = "outcome";
 constexpr std::string_view kTestFailure = "test_failure";
 constexpr std::string_view kCrashRule = "outcome:crash";
@@ -28,19 +28,19 @@ void add_location(std::string& locations, const std::string& location) {
   locations += location;
 }
 
-// "logs/x.log" of a run directory, from where the reader stands.
+// Returns "logs/x.log" with the run directory before it.
 std::string from_here(const std::string& run_dir, const std::string& file) {
   return run_dir.empty() ? file : (std::filesystem::path(run_dir) / file).string();
 }
 
-// For outcomes that have neither a source line nor a log.
+// Returns what to check for outcomes without a source line and a log.
 std::string next_action(const ResolvedCase& test, const std::string& run_dir) {
   if (test.verdict.reason == Reason::kSpawn) {
     return test.of_exec ? "the command, and PATH" : "the command of the suite in its config, and PATH";
   }
   if (test.verdict.reason == Reason::kDiscovery) return "the listing command, started by hand";
   switch (test.problem) {
-    case FailureOwner::kMachine:  // where nothing was tried, the kernel has nothing to tell of it
+    case FailureOwner::kMachine:  // without an attempt, the kernel log has no entry about it
       return test.attempts.empty() ? "proctor doctor" : "proctor doctor, and the kernel log (dmesg)";
     case FailureOwner::kSetup:
       return "the limits of the run: --deadline, --fail-fast, and what stopped it";
@@ -59,7 +59,7 @@ std::string line_if_any(std::string_view label, std::string_view text) {
   return text.empty() ? "" : line(label, text);
 }
 
-// What its processes did when the limit was hit, at most ten lines.
+// Returns the state of its processes at the limit, at most ten lines.
 std::string evidence_text(const ResolvedCase& test) {
   const Attempt* attempt = test.deciding;
   std::string text;
@@ -69,7 +69,7 @@ std::string evidence_text(const ResolvedCase& test) {
   return text;
 }
 
-// "gdb ./program RUN/evidence/x.1.core (1.5 MiB)", or "" when none was kept.
+// Returns "gdb ./program RUN/evidence/x.1.core (1.5 MiB)"; "" if no core was kept.
 std::string core_text(const Attempt* attempt, const std::string& run_dir) {
   if (attempt == nullptr || !attempt->end || attempt->end->evidence.core.file.empty()) return "";
   const CoreInfo& core = attempt->end->evidence.core;
@@ -82,7 +82,7 @@ std::string core_text(const Attempt* attempt, const std::string& run_dir) {
                      static_cast<double>(core.bytes) / kMib);
 }
 
-// Of an attempt: where it hung or crashed, the line of what failed, the log, the evidence, the rule.
+// Adds the locations of an attempt: where it hung or crashed, the line of the failure, the log, the evidence, the rule.
 void add_locations(std::string& locations, const Attempt& attempt, const std::string& run_dir) {
   if (attempt.end) {
     const AttemptEnded& end = *attempt.end;
@@ -93,7 +93,7 @@ void add_locations(std::string& locations, const Attempt& attempt, const std::st
     if (!end.failures.empty() && !end.failures[0].file.empty()) {
       add_location(locations, fmt::format("{}:{}", end.failures[0].file, end.failures[0].line));
     }
-    const bool ran = end.verdict.reason != Reason::kSpawn;  // else its log says that there is no output
+    const bool ran = end.verdict.reason != Reason::kSpawn;  // otherwise its log has no output
     if (ran && !attempt.start.log.empty()) add_location(locations, from_here(run_dir, attempt.start.log));
     if (!end.evidence.file.empty()) add_location(locations, from_here(run_dir, end.evidence.file));
     if (!end.rule.empty()) add_location(locations, "rule " + end.rule);
@@ -103,7 +103,7 @@ void add_locations(std::string& locations, const Attempt& attempt, const std::st
   }
 }
 
-// A test is not named: the id of its case does it.
+// A test is not named, because the case id names it.
 std::string words_for(const Culprit* culprit, FailureOwner problem) {
   if (culprit == nullptr || culprit->kind == "test") return "";
   const bool is_tested =
@@ -158,7 +158,7 @@ std::string evidence_location(const ResolvedCase& test, const std::string& run_d
 
 namespace {
 
-// `exec` has no --debugger, one debugger cannot have several ranks, and not every crash leaves a core.
+// `exec` has no --debugger, one debugger cannot debug several ranks, and not every crash leaves a core.
 std::string next_of_crash(const ResolvedCase& test) {
   const Attempt* attempt = test.telling;
   const bool has_core = attempt != nullptr && attempt->end && !attempt->end->evidence.core.file.empty();
@@ -168,18 +168,18 @@ std::string next_of_crash(const ResolvedCase& test) {
   return test.of_exec ? "Run the command under `gdb --args`." : "Rerun it with --debugger 'gdb --args'.";
 }
 
-// With the options that it leaves out below it.
+// Returns the command, and in the next line the options that it omits.
 std::string rerun_text(const ResolvedCase& test) {
   const std::string left_out = test.rerun == nullptr ? "" : test.rerun->left_out;
   return test.rerun_command() + (left_out.empty() ? "" : "\n               without " + left_out);
 }
 
-// Each answer of one case; "" where there is none.
+// The parts of a failure summary; "" for a missing part.
 struct Answers {
   std::string problem;
   std::string next;
   std::string what;
-  std::string evidence;  // lines
+  std::string evidence;  // several lines
   std::string core;
   std::string rerun;
   std::string where;
@@ -190,7 +190,7 @@ std::string with_cause(std::string problem, const Diagnosis* diagnosis) {
   return cause.empty() ? problem : problem + " · " + cause;
 }
 
-// Of a case that failed and then passed: the failed attempt answers.
+// For a case that failed and then passed, the parts describe the failed attempt.
 Answers answers_of_flaky(const ResolvedCase& test, const Attempt& bad, const std::string& run_dir) {
   const Diagnosis* diagnosis = bad.end && bad.end->diagnosis ? &*bad.end->diagnosis : nullptr;
   const FailureOwner of_verdict =
@@ -260,9 +260,9 @@ std::string answers_below_message(const ResolvedCase& test, const std::string& r
 namespace {
 
 constexpr std::size_t kHeadlineBytes = 200;
-constexpr std::size_t kMaxSuspects = 10;  // cases that may have left a process behind
+constexpr std::size_t kMaxSuspects = 10;  // cases that may have started a leaked process
 
-// Of a failure, in its own words; "" if it has none.
+// Returns the message of the first failure; "" if it has none.
 std::string failure_text(const AttemptEnded& end) {
   for (const Failure& failure : end.failures) {
     if (failure.message.find_first_not_of(" \t\r\n") != std::string::npos) return failure.message;
@@ -272,7 +272,7 @@ std::string failure_text(const AttemptEnded& end) {
   return "";
 }
 
-// How a command of `exec` took it that it was told to end: what it does then is its own.
+// Returns how a command of `exec` reacted to the stop signal.
 std::string answer_text(const ResolvedRun& run, const AttemptEnded* end) {
   if (!run.plan.exec || end == nullptr) return "";
   if (end->exit_code) return fmt::format("; it then exited with code {}", *end->exit_code);
@@ -289,7 +289,7 @@ std::string interrupted_text(const ResolvedRun& run, bool started, const Attempt
   return verb + (run.ended ? ": the run ended without it" : ": the runner was killed");
 }
 
-// What a reason means, with what the attempt says of it.
+// Returns the meaning of a reason, with details of the attempt.
 std::string reason_text(const ReasonMeaning& meaning, const Verdict& verdict, bool started,
                         const AttemptEnded* end) {
   std::string text = describe_reason(meaning, verdict.reason);
@@ -301,7 +301,7 @@ std::string reason_text(const ReasonMeaning& meaning, const Verdict& verdict, bo
   return text;
 }
 
-// What happened, without details of the attempt.
+// Returns the failure without details of the attempt.
 std::string verdict_text(const ResolvedRun& run, const ResolvedCase& test, const Verdict& verdict,
                          const AttemptEnded* end) {
   const Outcome outcome = verdict.outcome;
@@ -328,7 +328,8 @@ std::string verdict_text(const ResolvedRun& run, const ResolvedCase& test, const
   return words;
 }
 
-// What it waited for until its limit: the last failures of an attempt (harness/runner/attempt/waits.h).
+// Returns whether the failure is a wait that lasted until the limit. These are the last failures of an attempt
+// (harness/runner/attempt/waits.h).
 bool is_wait(const Failure& failure) { return failure.message.starts_with("It waited for "); }
 
 std::string describe(const ResolvedRun& run, const ResolvedCase& test, const Verdict& verdict,
@@ -340,7 +341,7 @@ std::string describe(const ResolvedRun& run, const ResolvedCase& test, const Ver
   const std::vector<Failure>& failures = end != nullptr ? end->failures : kNone;
   const auto waits = std::find_if(failures.begin(), failures.end(), is_wait);
   if (midway && end != nullptr && !end->ranks.empty() && waits != failures.begin()) {
-    text += "; " + std::prev(waits)->message;  // which rank it was
+    text += "; " + std::prev(waits)->message;  // the rank that failed
   } else if (midway && verdict.reason != Reason::kShutdown && end != nullptr && !end->last_step.empty()) {
     text += fmt::format("; last step \"{}\"", end->last_step);
   }
@@ -348,7 +349,7 @@ std::string describe(const ResolvedRun& run, const ResolvedCase& test, const Ver
   return one_line(clean_text(text), kHeadlineBytes);
 }
 
-// Of a case that failed on one device and passed on another one.
+// The headline of a case that failed on one device and passed on another.
 std::string suspicion_text(const ResolvedCase& test) {
   const Attempt* bad = test.telling;
   if (bad == nullptr) return "its device is suspect";
@@ -384,7 +385,7 @@ const Attempt* first_bad_attempt(const ResolvedCase& test) {
 
 namespace {
 
-// "xpu:0000:03:00.0 (Intel Arc Pro B60 · 8086:e211)"; "" of an attempt without devices.
+// Returns "xpu:0000:03:00.0 (Intel Arc Pro B60 · 8086:e211)"; "" for an attempt without devices.
 std::string devices_text(const RunPlanned& plan, const Attempt* attempt) {
   std::string text;
   for (const std::string& id : attempt != nullptr ? attempt->start.devices : std::vector<std::string>()) {

@@ -138,7 +138,7 @@ TEST(Explain, PrintsProblemOutcomeRerunAndPlace) {
       "1.13, 5.2\n");
 }
 
-// A pass at the end would have no words of its own.
+// The final pass has no message, so the failed attempt is shown.
 TEST(Explain, FlakyCaseShowsFailedAttempt) {
   AttemptEnded bad = ended("s/a", {Outcome::kFail, {Reason::kExit, 3}});
   bad.failures = {{"", "the card was not there", "a.py", 7, "", "", ""}};
@@ -157,7 +157,7 @@ TEST(Explain, FlakyCaseShowsFailedAttempt) {
   EXPECT_THAT(text, HasSubstr("where to look: a.py:7 · out/1/logs/0123456789abcdef.1.log\n"));
 }
 
-// Its framework ran it again after a failure.
+// The framework repeated the case after a failure.
 TEST(Explain, FlakyAttemptShowsFailedTry) {
   AttemptEnded good = ended("s/a", {Outcome::kPass, ""});
   good.failures = {{"", "the card was not there", "a.py", 7, "", "", ""}};
@@ -265,7 +265,7 @@ TEST(Explain, ProblemNamesFaultyComponent) {
       << "the case's id names it";
 }
 
-// A driver that is newer makes no other cause: the history goes on with it.
+// A newer driver must not change the cause, so that the history continues.
 TEST(Explain, CauseIgnoresDriverVersion) {
   AttemptEnded failed = ended("memory.xpu/A.B", {Outcome::kFail, ""});
   failed.diagnosis = Diagnosis{.rule = "cuda:700",

@@ -13,15 +13,16 @@
 namespace proctor {
 namespace {
 
-constexpr std::size_t kLeastRead = 256 * 1024;  // of the end of a log
+constexpr std::size_t kLeastRead = 256 * 1024;  // the minimum that is read from the end of a log
 
+// One entry of a log.
 struct Entry {
   int stream = 0;
-  bool complete = false;  // its line ended
+  bool complete = false;  // the line ended
   std::string_view bytes;
 };
 
-// "     0.001234 out| a full line"
+// Parses "     0.001234 out| a full line".
 std::optional<Entry> parse_entry(std::string_view line) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   std::size_t at = std::min(line.find_first_not_of(' '), line.size());
@@ -98,7 +99,7 @@ UniqueFd open_log(const std::string& path) {
   return UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
 }
 
-// None for what is no regular file.
+// Returns nothing if it is not a regular file.
 std::optional<std::size_t> size_of(const UniqueFd& log) {
   struct stat status {};
   if (!log || ::fstat(log.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
@@ -121,11 +122,11 @@ LastLines last_lines_of_log(const std::string& path, std::size_t lines, std::siz
 LastLines last_lines_of_log(const UniqueFd& log, std::size_t lines, std::size_t bytes) {
   const auto size = size_of(log);
   if (!size) return {};
-  const std::size_t most = std::max(kLeastRead, 2 * bytes);  // each line has a stamp in front
+  const std::size_t most = std::max(kLeastRead, 2 * bytes);  // each line has a stamp before it
   const std::size_t from = *size > most ? *size - most : 0;
   std::string text = read_from(log, from, *size);
   const std::size_t first_end = text.find('\n');
-  if (from > 0 && first_end + 1 < text.size()) text.erase(0, first_end + 1);  // the first one was cut
+  if (from > 0 && first_end + 1 < text.size()) text.erase(0, first_end + 1);  // the first line is incomplete
   LogReader reader;
   std::vector<std::string> all = reader.add(text);
   for (std::string& open : reader.finish()) all.push_back(std::move(open));
@@ -140,11 +141,11 @@ LastLines lines_of_log(const std::string& path, std::uint64_t& from, std::size_t
   if (!size || *size <= from) return {};
   const std::size_t begin = std::max<std::size_t>(from, *size > bytes ? *size - bytes : 0);
   const std::string text = read_from(log, begin, *size);
-  if (text == "\n") return {};  // the line has still not ended
+  if (text == "\n") return {};  // the line has not ended yet
   LogReader reader;
   LastLines last{.lines = reader.add(std::string_view(text).substr(text.starts_with('\n') ? 1 : 0)),
                  .is_all = begin == from};
-  // A line that has not ended may go on in the place of the log's last newline.
+  // An incomplete line may continue in place of the last newline of the log.
   from = begin + text.size();
   for (std::string& open : reader.finish()) {
     last.lines.push_back(std::move(open));

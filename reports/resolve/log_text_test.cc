@@ -26,7 +26,7 @@ TEST(LogReader, ReturnsLinesOfProgram) {
   EXPECT_THAT(reader.finish(), IsEmpty());
 }
 
-// Words of a program that look like an entry stand behind a real one.
+// Output of a program that resembles an entry follows a real entry prefix.
 TEST(LogReader, KeepsOutputThatResemblesLogEntry) {
   LogReader reader;
   EXPECT_THAT(reader.add("     0.001000 out|      0.002000 err| not an entry\nplain words\n1.2 out: x\n"),
@@ -43,7 +43,7 @@ TEST(LastLines, ReturnsWholeLinesWithinLimits) {
   EXPECT_THAT(last_lines_of({}, 3, 4).lines, IsEmpty());
 }
 
-// A log that several cases share, as each of them reads what came since the one before.
+// Several cases share a log. Each reads the text that was added since the last read.
 TEST(LinesOfLog, ContinuesFromLastOffset) {
   const TempDir directory;
   const std::string path = directory.string() + "/log";
@@ -51,7 +51,8 @@ TEST(LinesOfLog, ContinuesFromLastOffset) {
   std::uint64_t from = 0;
   EXPECT_THAT(lines_of_log(path, from, 1 << 20).lines, ElementsAre("one", "two and a ha"));
   EXPECT_THAT(lines_of_log(path, from, 1 << 20).lines, IsEmpty());
-  std::fstream log(path, std::ios::in | std::ios::out);  // as harness/process/capture.cc goes on with a line
+  std::fstream log(path,
+                   std::ios::in | std::ios::out);  // harness/process/capture.cc continues a line like this
   log.seekp(-1, std::ios::end);
   log << "lf\n     0.002000 out| three\n";
   log.flush();

@@ -31,7 +31,7 @@ std::string failures_text(const ResolvedRun& run) {
 
 namespace {
 
-// The kernel logged an error of a device.
+// Returns whether the kernel logged an error about a device.
 bool has_logged_errors(const ResolvedRun& run) {
   return std::ranges::any_of(
       run.health, [](const DeviceHealth& health) { return health.what == HealthFact::kKernelLog; });
@@ -48,7 +48,7 @@ std::string interruption_text(const ResolvedRun& run) {
   return run.stop ? "stopped: " + run.stop->reason.text() : "the runner was killed";
 }
 
-// What follows the verdict; "" for nothing.
+// Returns the text after the verdict; "" for none.
 std::string verdict_details(const ResolvedRun& run, RunVerdict verdict) {
   switch (verdict) {
     case RunVerdict::kPassed:
@@ -121,9 +121,9 @@ std::string below_checkout(const RunPlanned& plan, const std::string& file) {
   return place.starts_with('/') || place.starts_with("..") ? "" : place;
 }
 
-// junit-10.xsd takes any string as a time stamp, Surefire only a real one.
+// junit-10.xsd accepts any string as a time stamp, but Surefire only a real one.
 bool is_utc_stamp(std::string_view text) {
-  constexpr std::size_t kLength = 20;  // a day alone is a moment too, and no stamp
+  constexpr std::size_t kLength = 20;  // parse_utc() also accepts a day without a time
   return text.size() == kLength && parse_utc(text);
 }
 
@@ -150,7 +150,7 @@ std::string words_text(const std::vector<std::string>& words) {
   return text;
 }
 
-// What people look for; a clock alone is of no use.
+// Returns the text of important figures. Others, such as a clock frequency alone, give "".
 std::string figure_text(const TelemetryFigure& figure) {
   if (figure.name == "throttle") return figure.seen.empty() ? "" : "held back by " + words_text(figure.seen);
   if (figure.name == "cpu_time") return figure.delta ? fmt::format("{:.1f} s CPU", *figure.delta) : "";

@@ -1,5 +1,5 @@
-// Text that several reports have: the numbers of a run, where a file is, when something was, and the telemetry of an
-// attempt. Each is made here alone, so that no two outputs disagree.
+// Texts that several reports share: the numbers of a run, the location of a file, times, and the telemetry of an
+// attempt. Each text has only this source, so that all outputs agree.
 #pragma once
 
 #include <cstddef>
@@ -14,52 +14,53 @@
 
 namespace proctor {
 
-// "45 of 2,000 cases failed, with 10 causes, 3 of them new; 2 cases were flaky: failed, then passed"; "" where no case
-// failed or was flaky.
+// Returns "45 of 2,000 cases failed, with 10 causes, 3 of them new; 2 cases were flaky: failed, then passed"; "" if no
+// case failed or was flaky.
 std::string failures_text(const ResolvedRun& run);
 
-// The verdict of a shell's exit code, which a lost report or CTest may have changed, and what follows it:
-// "FAILED: 3 of 4 cases failed, with 2 causes".
+// Return the verdict for the exit code that the shell gets, which a lost report or CTest may have changed. The text has
+// details after the verdict: "FAILED: 3 of 4 cases failed, with 2 causes".
 RunVerdict verdict_of(const ResolvedRun& run, int shell_code);
 std::string verdict_text(const ResolvedRun& run, int shell_code);
 
-// As which of these the tables of reports count a case: "passed", "failed", "flaky", "known", "skipped", "notrun".
+// Returns the group in which the tables of reports count a case: "passed", "failed",
+// "flaky", "known", "skipped", "notrun".
 std::string_view counted_as(const ResolvedCase& test);
-// "2,000 planned: 1,953 passed, 45 failed, 2 not run".
+// Returns "2,000 planned: 1,953 passed, 45 failed, 2 not run".
 std::string outcomes_text(const ResolvedRun& run);
 
-// "1 of 3 planned cases executed, at least 2 required"; "" where enough were executed.
+// Returns "1 of 3 planned cases executed, at least 2 wanted"; "" if enough cases were executed.
 std::string shortage_text(const ResolvedRun& run);
 
-// A source file as tools beside the checkout know it; "" where it lies elsewhere, or nobody knows.
+// Returns the path of a source file relative to the checkout; "" if the file is not below it,
+// or if the checkout is unknown.
 std::string below_checkout(const RunPlanned& plan, const std::string& file);
 
-// "2026-01-31T12:00:00Z", a moment that there is, and nothing else.
+// Returns whether the text is a valid time of the form "2026-01-31T12:00:00Z".
 bool is_utc_stamp(std::string_view text);
-// As many parts as `run --shard` makes of a plan; a journal that says more is not valid.
+// The largest number of shards of `run --shard`. A journal with a larger number is not valid.
 inline constexpr int kMostShardsOfAPlan = 10'000;
-// Whether it is one of so many.
+// Returns whether the index and count of the shard are valid.
 bool is_shard_number(const PlannedShard& shard);
 
-// In milliseconds since 1970; 0 for what is no such stamp.
+// Returns milliseconds since 1970; 0 if the text is not such a time.
 std::int64_t unix_ms(const std::string& utc);
 
-// "xpu:0000:03:00.0: memory up to 1.2 GiB, 97 % busy, 71 C, 280 W, held back by thermal_limit; host: 3.1 s
-// CPU, 512 MiB"; what is not known is left out, "" when nothing is.
+// Returns "xpu:0000:03:00.0: memory up to 1.2 GiB, 97 % busy, 71 C, 280 W, held back by thermal_limit; host: 3.1 s CPU,
+// 512 MiB". Unknown figures are omitted; "" if all are unknown.
 std::string telemetry_text(const TelemetryInfo& telemetry);
 
-// ---- Long text made short ----
-// The input is clean (base/text.h) and the output stays so:
-// nothing is cut inside a character.
+// ---- Shortening ----
+// The input must be clean text (harness/base/text.h). The output is clean, too: no character is cut.
 
-// The beginning on one line (runs of white space become one blank), at most `limit` bytes, "..." included
-// when something is missing.
+// Returns the beginning on one line, with white space reduced to single blanks. It has at most `limit` bytes, including
+// "..." if text is missing.
 std::string one_line(std::string_view text, std::size_t limit);
 
 // Keeps the beginning and the end on one line. The end is twice as long, because quoted output ends with the reason.
 std::string both_ends(std::string_view text, std::size_t limit);
 
-// The beginning with its lines, at most `limit` bytes, "..." included when something is missing.
+// Returns the beginning with its line breaks, at most `limit` bytes, including "..." if text is missing.
 std::string truncate(std::string_view text, std::size_t limit);
 
 // Returns "a, b and 3 more": the texts of the first `most` items.
@@ -78,10 +79,11 @@ std::string some_of(const Items& items, std::size_t most, const TextOf& text_of 
 inline constexpr std::size_t kShownHeadBytes = 16 * 1024;
 inline constexpr std::size_t kShownTailBytes = 48 * 1024;
 
-// The first 16 KiB and the last 48 KiB, with the number of bytes between them; short text unchanged.
+// Returns the first 16 KiB and the last 48 KiB, with the number of omitted bytes between
+// them. Shorter text is unchanged.
 std::string elide_middle(std::string_view text);
 
-// The part of a gate's headline after the verdict: "4 of 4 cells", "1 of 4 cells", "2 rules of all runs".
+// Returns the part of a gate's headline after the verdict: "4 of 4 cells", "1 of 4 cells", "2 rules of all runs".
 std::string gate_details(std::size_t cells, std::size_t failed_cells, std::size_t failed_rules);
 
 }  // namespace proctor

@@ -15,17 +15,18 @@
 namespace proctor {
 namespace {
 
-// What an option of a run is to its rerun.
+// How a rerun treats an option of the run.
 enum class Role {
-  kReports,    // where they go, what is shown, what was tested: the new run has its own
-  kSelection,  // which cases: a rerun of cases has --case in its place
-  kShard,      // the same; the whole of it is the whole of this part
-  kRest,       // the same: which of the cases of the command line this run has
-  kWholeRun,   // means nothing for a part of the cases
-  kClock,      // a time for the whole run
-  kDevices,    // a rerun of cases has those on which they ran
+  kReports,    // reports, display and subject: the new run has its own
+  kSelection,  // selection of cases: a rerun of cases has --case instead
+  kShard,      // like kSelection, but a rerun of the complete run repeats this shard
+  kRest,       // like kSelection: which cases of the command line this run executes
+  kWholeRun,   // meaningless for a part of the cases
+  kClock,      // a time limit for the complete run
+  kDevices,    // a rerun of cases uses the devices on which they ran
 };
 
+// An option of `proctor run` or `proctor exec` that a rerun treats specially.
 struct Option {
   std::string_view name;
   bool has_value;
@@ -46,7 +47,7 @@ constexpr std::array kOptions = {
     Option{"--deadline", true, Role::kClock},      Option{"--devices", true, Role::kDevices},
     Option{"--pin", true, Role::kDevices},         Option{"--remaining-of", true, Role::kRest}};
 
-// The variables by which a caller hides devices, as the stack of a run names them.
+// The variables by which a caller hides devices, by their names in the stack of a run.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kMasks = {
     {{"xpu.caller_mask", "ZE_AFFINITY_MASK"},
      {"xpu.caller_order", "ZE_ENABLE_PCI_ID_DEVICE_ORDER"},
@@ -55,7 +56,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kMasks = 
 constexpr std::string_view kHierarchy = "ZE_FLAT_DEVICE_HIERARCHY";
 constexpr std::string_view kUsualHierarchy = "COMPOSITE";
 
-// "--jobs" of "--jobs=4", and "-j" of "-j4": no other short option has a value.
+// Returns "--jobs" for "--jobs=4", and "-j" for "-j4". No other short option has a value.
 std::string_view name_of(std::string_view word) {
   return word.starts_with("-j") ? word.substr(0, 2) : word.substr(0, word.find('='));
 }
@@ -67,8 +68,8 @@ const Option* option_of(std::string_view word) {
 
 using Words = std::vector<std::string>;
 
-// The words before `--` for which `is_dropped(option)` does not hold, and then the others; `dropped` gets each option
-// that does not stay.
+// Returns the words before `--` for which `is_dropped(option)` returns nothing, and all words after it. Each dropped
+// option is added to `dropped`.
 template <typename IsDropped>
 Words without(const Words& words, const IsDropped& is_dropped, Words* dropped = nullptr) {
   const auto command = std::find(words.begin(), words.end(), "--");
@@ -101,15 +102,15 @@ bool has_option(const Words& words, std::string_view name) {
   return std::any_of(words.begin(), command, [&](const std::string& word) { return name_of(word) == name; });
 }
 
-// Before the `--` that ends our options.
+// Inserts words before the `--` that ends the options of Proctor.
 void add_words(Words& words, const Words& more) {
   words.insert(std::find(words.begin(), words.end(), "--"), more.begin(), more.end());
 }
 
-// Everything of `proctor exec` but what was tested and where the reports go.
+// Keeps all options of `proctor exec` except those about the subject and the reports.
 Words exec_again(const Words& words) { return without_roles(words, {Role::kReports}); }
 
-// Whether `--repeat` has until-fail and no bound. Only the path of `new:N=PATH` follows an equals sign.
+// Returns whether `--repeat` has until-fail without a bound. Only the path of `new:N=PATH` follows an equals sign.
 bool is_endless(std::string_view repeats) {
   const auto parts = split(repeats.substr(0, repeats.find('=')), ',');
   const auto is_bound = [](std::string_view part) {
@@ -118,7 +119,8 @@ bool is_endless(std::string_view repeats) {
   return std::ranges::find(parts, "until-fail") != parts.end() && std::ranges::none_of(parts, is_bound);
 }
 
-// Without ids the whole run. A run that repeats until a case fails has no other end than its deadline.
+// Repeats the complete run if there are no ids. A run that repeats until a case fails keeps its deadline, because it
+// has no other end.
 void run_again(const Words& words, const std::vector<std::string>& case_ids, RerunCommand& again) {
   again.words = without_roles(words, {Role::kReports});
   const bool needs_deadline = is_endless(option_value(words, "--repeat"));
@@ -133,13 +135,13 @@ void run_again(const Words& words, const std::vector<std::string>& case_ids, Rer
 
 // ---- The same devices ----
 
-// Each process simulates all of Intel's cards itself, so that none can be chosen.
+// Each process simulates all Intel cards itself, so that none can be selected.
 bool can_choose(const ResolvedRun& run, const ResolvedCase& test) {
   const auto& sim = run.plan.sim;
   return test.planned.devices > 0 && !(sim && sim->driver == "intel" && test.planned.backend == "xpu");
 }
 
-// Of a simulated machine that has no other devices, which are always the same.
+// Returns whether the simulated machine has only these devices, so that every run gets them.
 bool are_all_of_simulation(const ResolvedRun& run, const std::vector<std::string>& devices) {
   const bool is_masked = std::ranges::any_of(run.plan.stack, [](const auto& entry) {
     return std::ranges::find(kMasks, entry.first, &std::pair<std::string_view, std::string_view>::first) !=
@@ -151,7 +153,8 @@ bool are_all_of_simulation(const ResolvedRun& run, const std::vector<std::string
   return run.plan.sim && devices == all;
 }
 
-// Cases that had the same devices get those and no others. Where each had others, each is bound to the first it had.
+// If all cases had the same devices, the rerun gets exactly these. Otherwise each case is bound to the first device
+// that it had.
 void add_devices(const ResolvedRun& run, const std::vector<std::string>& case_ids, RerunCommand& again) {
   std::vector<const ResolvedCase*> records;
   std::set<std::vector<std::string>> lists;
@@ -192,7 +195,7 @@ void add_variable(const std::string& name, const std::string& value, std::vector
   if (!is_there) environment.push_back(name + "=" + value);
 }
 
-// What Intel's cards with several tiles looked like, where the configuration did not say it but the caller.
+// Adds the device hierarchy of Intel cards with several tiles, if the caller set it and not the configuration.
 void add_hierarchy(const ResolvedCase& test, std::vector<std::string>& environment) {
   if (test.attempts.empty()) return;
   for (const EnvironmentVariable& variable : test.attempts.front().environment()) {
@@ -209,7 +212,7 @@ std::set<std::string> suites_of(const ResolvedRun& run, const std::vector<std::s
   return suites;
 }
 
-// Of these cases; without ids, of all.
+// Returns the variables for these cases; without ids, for all cases.
 std::vector<std::string> variables_of(const ResolvedRun& run, const std::vector<std::string>& case_ids) {
   const RunPlanned& plan = run.plan;
   const std::set<std::string> suites = suites_of(run, case_ids);
@@ -245,7 +248,7 @@ RerunCommand command_of(const std::string& text, const std::string& directory) {
   return command;
 }
 
-// The suites of a run that was joined from parts were started one by one; nullopt: it is no such run.
+// Returns nothing for a run that was not joined from parts. The suites of a joined run were started one by one.
 std::optional<RerunCommand> joined_again(const ResolvedRun& run, const std::vector<std::string>& case_ids) {
   const auto& stack = run.plan.stack;
   const auto is_command = [](const auto& entry) { return entry.first.starts_with(kCommandEntry); };
@@ -268,7 +271,7 @@ std::optional<RerunCommand> joined_again(const ResolvedRun& run, const std::vect
   return command;
 }
 
-// Of a run that another subcommand made: `proctor run` with the suites of the cases.
+// For a run of another subcommand, it returns `proctor run` with the suites of the cases.
 Words describe_run(const ResolvedRun& run, const std::vector<std::string>& case_ids) {
   const Words& words = run.plan.command_line;
   if (words.size() >= 2 && words[1] == "run") return words;
@@ -374,11 +377,11 @@ std::string command_of_part(const ResolvedRun& run, const std::string& directory
 
 namespace {
 
-// The options after which a command has the id of the case.
+// The options before the id of the case.
 constexpr std::string_view kCaseOption = " --case ";
 constexpr std::string_view kBisect = " --bisect ";
 
-// What runs the case after those that ran before it. Alone it passes.
+// Returns the command that runs the case after its predecessors, because the case passes alone.
 std::string bisect_command(const ResolvedRun& run, const ResolvedCase& test) {
   const Words& words = run.plan.command_line;
   return shell_quote(words.empty() ? "proctor" : words.front()) + " rerun " +
@@ -400,7 +403,7 @@ RerunLine line_of(const ResolvedRun& run, const ResolvedCase& test) {
   return line;
 }
 
-// Cases with the same key have the same line.
+// Cases with the same key share a line.
 std::string key_of_line(const ResolvedCase& test) {
   if (test.fails_only_after_others) return "bisect";
   return joined(devices_of(test), ",") + '\n' + (test.attempts.empty() ? "\n" : "") + test.planned.suite;

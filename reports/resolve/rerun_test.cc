@@ -166,7 +166,7 @@ TEST(RerunCommand, KeepsEnvironmentOfCaller) {
               ElementsAre("ZE_AFFINITY_MASK=1", "GTEST_FILTER=A*", "PYTEST_ADDOPTS=-x"));
 }
 
-// What is tested then is what is there then.
+// A rerun tests the sources of its own time, so it must not repeat the subject.
 TEST(RerunCommand, OmitsSubject) {
   EXPECT_EQ(command_of({"proctor", "run", "--subject", "commit=a", "--subject=dirty=true", "memory"}),
             "proctor run memory --case memory.xpu/A.B");
@@ -231,7 +231,7 @@ TEST(RerunCommand, KeepsNonUtf8Arguments) {
   EXPECT_EQ(std::vector<std::string>(words->begin() + 1, words->end()), plan.command_line);
 }
 
-// Alone it passes.
+// The case passes alone.
 TEST(RerunCommand, OrderDependentCaseUsesBisect) {
   RunPlanned plan = plan_of({planned("s/a"), planned("s/it's"), planned("s/c")});
   plan.run_id = "20260101T000000Z-000000";
@@ -249,7 +249,7 @@ TEST(RerunCommand, OrderDependentCaseUsesBisect) {
   EXPECT_EQ(run.cases[2].rerun_command(), command_text(rerun_of(run, {"s/c"}), run.plan.directory));
 }
 
-// Of many cases as of each.
+// The command must be the same whether it is computed for many cases or for one.
 TEST(RerunCommand, CachedSuiteCommandMatchesCaseCommand) {
   RunPlanned plan = plan_of({planned("m/a"), planned("m/it's [b]"), planned("s/a"), planned("s/m/a"),
                              planned("m/\x1b[31mred"), planned("t/\xff"), planned("t/a")});

@@ -20,9 +20,9 @@ const Verdict kInterrupted{Outcome::kNotrun, Reason::kInterrupted};
 const Verdict kDeviceUnhealthy{Outcome::kNotrun, Reason::kDeviceUnhealthy};
 const Verdict kWarned{Outcome::kFail, Reason::kWarn};
 
-// ---- the verdict ----
+// ---- The verdict ----
 
-// The attempts of a case that has no end record (table in run_resolver.h).
+// Returns the verdict of a case without an end record (table in run_resolver.h).
 const Verdict& verdict_of_attempts(const ResolvedCase& test) {
   std::vector<const Attempt*> attempts;
   for (const Attempt& attempt : test.attempts) {
@@ -53,7 +53,7 @@ Marks marks_of(const ResolvedCase& test) {
   for (const Attempt& attempt : test.attempts) {
     if (attempt.end) all.insert(all.end(), attempt.end->marks.begin(), attempt.end->marks.end());
   }
-  std::erase(all, Mark::kUnconfirmed);  // only a mark of attempts
+  std::erase(all, Mark::kUnconfirmed);  // this mark applies only to attempts
   std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
@@ -75,11 +75,11 @@ bool is_simulated(const ResolvedRun& run, const ResolvedCase& test) {
       leased = true;
     }
   }
-  // Without a device of its own it ran beside simulated devices, and is no evidence about hardware.
+  // A case without its own device ran together with simulated devices, so it is not evidence about hardware.
   return !leased && run.simulated;
 }
 
-// ---- the attempts that decide and explain ----
+// ---- The attempts that determine and explain the outcome ----
 
 const Attempt* deciding_attempt(const ResolvedCase& test) {
   const Attempt* last = nullptr;
@@ -109,7 +109,7 @@ std::int64_t duration_of(const ResolvedCase& test) {
   return sum;
 }
 
-// ---- owner ----
+// ---- Owner ----
 
 FailureOwner problem_of(const RunPlanned& plan, const ResolvedCase& test) {
   if (test.moved) return FailureOwner::kMachine;
@@ -118,12 +118,13 @@ FailureOwner problem_of(const RunPlanned& plan, const ResolvedCase& test) {
   if (plan.rules.each_device && test.fault_of_devices) return FailureOwner::kMachine;
   if (test.diagnosis != nullptr) return test.diagnosis->problem;
   if (test.verdict.outcome == Outcome::kXpass && !test.bad) return FailureOwner::kNobody;
-  // A command of `exec` that was not started got no device: a skip for a suite, but not for its caller.
+  // If a command of `exec` did not start because it got no device, a suite counts it as a skip. For the caller of
+  // `exec` it is a failure of the machine.
   const bool kept_out = plan.exec && test.verdict.outcome == Outcome::kSkip;
   return kept_out ? FailureOwner::kMachine : failure_owner(test.verdict);
 }
 
-// The device of an attempt that was found unhealthy, or on which alone a case is bad.
+// Returns the device of an attempt, if it is the only device of that attempt.
 std::unique_ptr<Culprit> device_of(const RunPlanned& plan, const Attempt* attempt) {
   if (attempt == nullptr || attempt->start.devices.size() != 1) return nullptr;
   const std::string& id = attempt->start.devices.front();
@@ -153,7 +154,7 @@ bool simply_passed(const ResolvedCase& test) {
          verdict_of(test.attempts.front()).outcome == Outcome::kPass;
 }
 
-// An earlier call may have set them: the attempt was still running then.
+// Clears headlines of an earlier call, which was made while the attempt was still running.
 void clear_headlines(ResolvedCase& test) {
   test.headline.clear();
   test.devices_text.clear();
@@ -189,7 +190,7 @@ void resolve_case(const ResolvedRun& run, ResolvedCase& test) {
   }
 }
 
-// ---- the variants ----
+// ---- The variants ----
 
 std::string known_fact(const RunPlanned& plan, std::string_view name) {
   const auto fact = std::ranges::find(plan.fingerprint, name, &StackFact::name);
@@ -219,7 +220,7 @@ void resolve_variants(ResolvedRun& run) {
   }
 }
 
-// ---- the sums ----
+// ---- The sums ----
 
 std::vector<SuiteSum> suite_sums(const ResolvedRun& run) {
   std::map<std::pair<std::string, std::string>, SuiteSum> sums;

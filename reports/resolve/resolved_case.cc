@@ -64,7 +64,7 @@ const std::string& message_line(const ResolvedCase& test) {
   return test.flaky && test.telling != nullptr ? test.telling->headline : test.headline;
 }
 
-// A word with control characters, or bytes that are not UTF-8, needs a shell with $'...', such as bash.
+// See the header: a word with control characters, or bytes that are not UTF-8, needs a shell with $'...', such as bash.
 std::string quoted_word(const std::string& word) {
   if (clean_text(word) == word) return shell_quote(word);
   std::string text = "$'";
@@ -90,11 +90,12 @@ using Figure = std::optional<double>;
 constexpr std::array kFigures = {&TelemetryFigure::first, &TelemetryFigure::last, &TelemetryFigure::mean,
                                  &TelemetryFigure::peak, &TelemetryFigure::delta};
 
+// Encodes values for pack().
 class Packer {
  public:
   explicit Packer(PackedWords& words) : words_(words) {}
 
-  // Seven bits a byte, the lowest first: nearly every number is small.
+  // Seven bits in each byte, the lowest first, because nearly every number is small.
   void add(std::uint64_t number) {
     for (; number >= 0x80; number >>= 7) packed_ += static_cast<char>(number | 0x80);
     packed_ += static_cast<char>(number);
@@ -146,6 +147,7 @@ class Packer {
   std::string packed_;
 };
 
+// Decodes the result of pack().
 class Unpacker {
  public:
   Unpacker(std::string_view packed, const PackedWords& words) : left_(packed), words_(words) {}

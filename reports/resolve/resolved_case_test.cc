@@ -37,7 +37,7 @@ TEST(PackedTest, TelemetryAndVariablesRoundTrip) {
                                                   {"ZE_AFFINITY_MASK", {}, "none"},
                                                   {std::string("a\0b", 3), "\xff", ""}};
   for (int i = 0; i < 200; ++i)
-    environment.push_back({"N" + std::to_string(i), "v", "caller"});  // numbers of two bytes
+    environment.push_back({"N" + std::to_string(i), "v", "caller"});  // some numbers need two bytes
   PackedWords words;
   const std::string one = pack(telemetry, words);
   const std::string two = pack(environment, words);

@@ -1,5 +1,5 @@
-// A run as every report shows it: what its runner recorded, and what follows from that. RunResolver (run_resolver.h) computes
-// each fact once, from the memory of the runner or from a journal; both give the same run.
+// A run as every report shows it: the records of its runner, and the facts that follow from them. RunResolver
+// (run_resolver.h) computes each fact once, from the memory of the runner or from a journal. Both give the same run.
 #pragma once
 
 #include <array>
@@ -19,24 +19,24 @@
 
 namespace proctor {
 
-// The number of cases with each outcome. `planned` is the sum of the others.
+// The number of cases with each outcome. planned() is the sum of all counts.
 struct Summary {
   std::array<int, kAllOutcomes.size()> counts{};
 
   int operator[](Outcome outcome) const { return counts[static_cast<std::size_t>(outcome)]; }
   int& operator[](Outcome outcome) { return counts[static_cast<std::size_t>(outcome)]; }
   int planned() const;
-  // All cases except those that are skip or notrun.
+  // Returns the number of cases that are neither skip nor notrun.
   int executed() const;
 };
 
-// The circumstances of a suite by which results differ.
+// The circumstances of a suite that can change its results.
 struct Variant {
   std::string suite{};
   std::string backend{};
-  std::string stack{};  // the name of the stack of the image; "" outside of one
-  // The models of the backend's devices that the run had, sorted, each once, with " + " between. Which of them a case got
-  // is chance, and would make it another variant in each run.
+  std::string stack{};  // the name of the stack of the image; "" outside of an image
+  // The models of the backend's devices in the run, sorted, each once, joined by " + ". The device of a single case is
+  // not used, because it is random, and each run would have another variant.
   std::string device_model{};
   bool simulated = false;
 
@@ -55,47 +55,47 @@ struct SuiteSum {
 
 // Cases that failed for one cause (causes.h).
 struct CauseGroup {
-  std::vector<const ResolvedCase*> cases{};  // new failures first, then as planned
-  bool is_new = false;                       // each case is a new failure
+  std::vector<const ResolvedCase*> cases{};  // new failures first, then in the planned order
+  bool is_new = false;                       // every case is a new failure
   bool is_flaky = false;                     // the cases failed and then passed
   bool is_moved = false;                     // the cases failed on one device, and passed on another
 };
 
-// Cases and causes are counted apart: a sentence names which of them it means.
+// Numbers of cases and of causes. A sentence must name which of them it means.
 struct FailureCount {
   std::size_t failed = 0;  // cases
   std::size_t flaky = 0;   // cases
-  std::size_t causes = 0;  // of the failed cases
-  std::size_t fresh = 0;   // of `causes`: those without an earlier failure
+  std::size_t causes = 0;  // causes of the failed cases
+  std::size_t fresh = 0;   // causes without an earlier failure
 };
 
 // The failures on one device, over all cases.
 struct DeviceShare {
   std::string device{};
-  int bad = 0;  // attempts that failed there
-  int all = 0;  // attempts there that passed or failed
+  int bad = 0;  // attempts that failed on it
+  int all = 0;  // attempts on it that passed or failed
   int bad_cases = 0;
-  bool is_outlier = false;  // more cases failed there than chance explains
+  bool is_outlier = false;  // more cases failed on it than chance explains
   double p = 1;             // the probability that it is chance
 };
 
-// "6 of 42 attempts failed on xpu-sim:0, 1 of 125 elsewhere (p = 0.0006)."
+// A sentence such as "6 of 42 attempts failed on xpu-sim:0, 1 of 125 elsewhere (p = 0.0006)."
 struct DeviceSuspicionText {
   std::string sentence{};
   std::string device{};
 };
 
-// The place of the run directory in DeviceVerdict::command.
+// A placeholder for the run directory in DeviceVerdict::command.
 inline constexpr std::string_view kRunDirectory = "RUN_DIRECTORY";
 
-// The result about the devices of the run: the first line of console, page and summary (device_verdict.h).
+// The summary about the devices of the run: the first line of console, page and summary (device_verdict.h).
 struct DeviceVerdict {
   // "GPU cuda-sim:2 is unhealthy: its health probe failed after s/a. The code passed on cuda-sim:0, 1, 3."
   std::string sentence{};
-  std::vector<std::string> more{};  // one sentence each: evidence, what moved, what was not run
-  std::string exit{};               // what the exit code means
+  std::vector<std::string> more{};  // one sentence each: evidence, moved cases, cases that were not run
+  std::string exit{};               // the meaning of the exit code
   std::string advice{};             // "Drain the node, then test the device:"
-  std::string command{};            // "": none. kRunDirectory is replaced by the run directory.
+  std::string command{};            // "" for none; contains kRunDirectory
 
   std::string command_in(const std::string& run_dir) const;
 };
@@ -103,58 +103,59 @@ struct DeviceVerdict {
 // Cases that failed and then passed, with the mark `flaky`.
 struct FlakyCases {
   int count = 0;
-  bool allowed = true;   // the policy of the run allows that many
-  std::string option{};  // with which the policy would allow them: "--flaky pass:4%"
+  bool allowed = true;   // the policy of the run allows this number
+  std::string option{};  // an option that would allow them: "--flaky pass:4%"
 };
 
 // A problem of the run that is not the failure of a case (run_end.h).
 struct RunProblem {
-  std::string name{};  // "flaky": of its testcase
+  std::string name{};  // "flaky": the name of its testcase
   std::string title{};
   std::string message{};
 };
 
+// The end of `proctor exec`: an exit code or a signal.
 struct ExecEnd {
   int code = 0;
-  int signal = 0;       // not 0: raised
+  int signal = 0;       // not 0: the signal that Proctor raises
   bool is_own = false;  // the command ended by itself, and its code or signal is passed on
 };
 
-// An entry of the list of known failures.
+// An entry of the list of known failures, and how often it was used.
 struct KnownFailureUse {
   const KnownFailureEntry* entry = nullptr;
-  int hits = 0;                    // cases that failed as it expects
-  std::optional<int> days_left{};  // from the start of the run; below 0: expired; none: unknown
+  int hits = 0;                    // cases that failed as the entry expects
+  std::optional<int> days_left{};  // from the start of the run; below 0: expired; nothing: unknown
 };
 
 std::string days_left_words(int days);  // "3 days left", "the last day", "expired 1 day before"
 
-// The plan of which a run has a part: a shard (`run --shard`), or what other runs of it left (`run --resume`,
-// `plan --remaining`).
+// The plan of which a run executes a part: a shard (`run --shard`), or the remaining cases of other runs (`run
+// --resume`, `plan --remaining`).
 struct WholePlan {
-  std::string plan{};         // the digest of its file (PlannedShard::plan); "" of a plan that is no file
+  std::string plan{};         // the digest of its file (PlannedShard::plan); "" for a plan without a file
   std::string plan_digest{};  // digest_of_plan() of its cases
-  int planned = 0;            // its cases
+  int planned = 0;            // the number of its cases
   int shards = 1;
 
   friend bool operator==(const WholePlan&, const WholePlan&) = default;
 };
 
-// A run can be moved and not copied, because its members point at each other.
+// A run with all its facts. It can be moved but not copied, because its members point at each other.
 struct ResolvedRun {
   ResolvedRun() = default;
   ResolvedRun(ResolvedRun&&) = default;
   ResolvedRun& operator=(ResolvedRun&&) = default;
 
-  // ---- as recorded ----
+  // ---- Recorded ----
   bool has_plan = false;
   RunPlanned plan{};                  // `plan.cases` is empty: see `cases`
   std::vector<ResolvedCase> cases{};  // in the planned order
   std::vector<Warning> warnings{};
   std::vector<DeviceHealth> health{};  // without the baselines
-  // What the kernel reports of the devices, at the start and at the end of the run.
+  // The facts about the devices from the kernel, at the start and at the end of the run.
   std::vector<HardwareEvidence> hardware{};
-  // The bytes in use on each device before the first case, where the driver reports them.
+  // The bytes in use on each device before the first case, if the driver reports them.
   std::map<std::string, std::uint64_t> device_baseline{};
   std::optional<StopRequested> stop{};  // the first one
   std::optional<RunEnded> ended{};
@@ -163,33 +164,33 @@ struct ResolvedRun {
   std::map<std::string, CasePast> pasts{};  // by case; empty: the run had no history
   std::map<std::string, ProgramRead> programs{};
   std::unique_ptr<CommonFacts> common = std::make_unique<CommonFacts>();
-  std::vector<std::uint32_t> by_id{};  // positions of `cases`, sorted by id
+  std::vector<std::uint32_t> by_id{};  // indexes of `cases`, sorted by id
 
-  // ---- what follows ----
-  bool simulated = false;  // the run proves nothing about hardware
+  // ---- Derived ----
+  bool simulated = false;  // the run is not evidence about hardware
   Summary summary{};
   std::vector<SuiteSum> suites{};   // by suite and backend
   std::vector<Variant> variants{};  // in the order of their first cases
-  // The causes of failures and of flaky cases. Failures come before flaky cases, new causes before old ones, and then causes
-  // with many cases before causes with few.
+  // The causes of failures and of flaky cases. Failures come before flaky cases, new causes before old ones, and then
+  // causes with many cases before causes with few.
   std::vector<CauseGroup> causes{};
   FailureCount failures{};
   std::vector<DeviceShare> device_shares{};
   std::vector<DeviceSuspicionText> device_suspicions{};
-  // It is empty if no device is bad or suspect, and --each-device has nothing to compare.
+  // It is empty if no device is unhealthy or suspect, and --each-device has nothing to compare.
   std::optional<DeviceVerdict> device_verdict{};
-  std::vector<KnownFailureUse> known_failures{};  // as long as the list
+  std::vector<KnownFailureUse> known_failures{};  // one for each entry of the list
   WholePlan whole_plan{};
   FlakyCases flaky_cases{};
-  // Skips that leave open whether the tests of a suite pass on a device, and those that --fail-on-skip does not allow: a
-  // sentence each, without a full stop, that names the option to add.
+  // Skips because of which it is unknown whether the tests of a suite pass on a device, and skips that --fail-on-skip
+  // does not allow. Each is a sentence without a full stop that names the option to add.
   std::vector<std::string> open_skips{};
-  int least_executed = 0;  // cases that had to be executed (run_end.h)
-  ExecEnd exec_end{};      // of `proctor exec`
+  int least_executed = 0;  // number of cases that must be executed (run_end.h)
+  ExecEnd exec_end{};      // for `proctor exec`
   int exit_code = kExitIncomplete;
   int exit_code_so_far = kExitIncomplete;  // as if the run ended now
-  int ending_signal = 0;                   // by which the runner ends itself after the reports; 0: none
-  int shell_exit_code = kExitIncomplete;   // the status that a shell gets
+  int ending_signal = 0;  // the signal by which the runner ends itself after the reports; 0: none
+  int shell_exit_code = kExitIncomplete;  // the status that a shell gets
   RunVerdict verdict = RunVerdict::kIncomplete;
   std::vector<RunProblem> problems{};
   std::map<std::string, RerunLine> rerun_lines{};
@@ -198,14 +199,14 @@ struct ResolvedRun {
   // Returns the digest of a suite's program, or the reason why it is unknown.
   ProgramRead program_read(const PlannedSuite& suite) const;
   bool warned_of(WarningCode code) const;
-  bool warned_of_machine() const;  // by a warning for which is_machine_warning()
+  bool warned_of_machine() const;  // by a warning for which is_machine_warning() is true
 };
 
-// Returns the ids of the cases that the run left, in the planned order.
+// Returns the ids of the cases that the run did not execute, in the planned order.
 std::vector<std::string> cases_left_by(const ResolvedRun& run);
 
-// Why no case of RunPlanned::missing_backend could run, and what to do next, without a full stop; "" where none of it is
-// missing.
+// Returns why no case of RunPlanned::missing_backend could run, and the next step, without a full stop; "" if no
+// backend is missing.
 std::string no_device_text(const RunPlanned& plan);
 
 }  // namespace proctor

@@ -14,7 +14,7 @@
 namespace proctor {
 namespace {
 
-// ---- skips that leave a question open, and flaky cases ----
+// ---- Open skips and flaky cases ----
 
 bool unkillable(const ResolvedCase& test) {
   return std::ranges::any_of(test.attempts, [](const Attempt& attempt) {
@@ -22,7 +22,7 @@ bool unkillable(const ResolvedCase& test) {
   });
 }
 
-// Of a run with this case alone.
+// Returns the verdict of a run with only this case.
 RunVerdict verdict_by(const RunPlanned& plan, const ResolvedCase& test) {
   const RunVerdict verdict = meaning_of(test.verdict, test.planned.kind).run;
   const bool by_devices = verdict == RunVerdict::kFailed && plan.rules.each_device && test.fault_of_devices;
@@ -31,11 +31,11 @@ RunVerdict verdict_by(const RunPlanned& plan, const ResolvedCase& test) {
 
 constexpr std::string_view kOurKind = "proctor";
 
-// What a suite's own tests skipped while they ran, or would have.
+// Cases of a suite that the tests themselves skipped.
 struct SuiteSkips {
   std::size_t cases = 0;
   std::size_t skipped = 0;
-  std::string why{};  // of the first one
+  std::string why{};  // the reason of the first skip
 };
 
 bool is_skip(const ResolvedCase& test) {
@@ -43,7 +43,7 @@ bool is_skip(const ResolvedCase& test) {
   return verdict.outcome == Outcome::kSkip && verdict.reason != Reason::kDisabled;
 }
 
-// By the test itself. What Proctor skips states its need, and has rules of its own.
+// Returns whether the test itself skipped. A skip by Proctor states a requirement, and has other rules.
 bool is_own_skip(const ResolvedCase& test) {
   constexpr Reason kOfProctor[] = {Reason::kNeeds,  Reason::kNoDevice,     Reason::kNoDriver,
                                    Reason::kHidden, Reason::kDriverTooOld, Reason::kConfig};
@@ -96,7 +96,7 @@ std::string forbidden_skips(const ResolvedRun& run) {
                      clean_text(first->planned.id), clean_text(first->verdict.reason.text()));
 }
 
-// Of a small suite a few percent are less than one case.
+// A few percent of a small suite are less than one case, so at least one is allowed.
 int most_flaky(int executed, int budget) { return budget == 0 ? 0 : std::max(1, executed * budget / 100); }
 
 FlakyCases flaky_cases(const ResolvedRun& run) {
@@ -126,7 +126,7 @@ std::vector<std::string> open_skips(const ResolvedRun& run) {
   return sentences;
 }
 
-// ---- the exit code ----
+// ---- The exit code ----
 
 int exit_code_so_far(const ResolvedRun& run) {
   bool failed = !run.flaky_cases.allowed || run.warned_of(WarningCode::kPartRefused);
@@ -155,7 +155,7 @@ RunVerdict verdict_of_run(const ResolvedRun& run) {
   using enum RunVerdict;
   const int code = run.shell_exit_code;
   const bool exec = run.plan.exec;
-  const bool as_reported = exec && code == kExitGreen;  // a server that was asked to end
+  const bool as_reported = exec && code == kExitGreen;  // a server that was stopped on request
   if (run.stop_signal != 0 && !as_reported) return kInterrupted;
   if (code == kExitMachine) return kMachineFailed;
   const bool cut_short = !run.ended || (run.stop && run.stop->reason == StopCause::kParentDied);
@@ -167,14 +167,14 @@ RunVerdict verdict_of_run(const ResolvedRun& run) {
 
 // ---- exec ----
 
-// The last attempt, if its end is known.
+// Returns the end of the last attempt, if it is known.
 const AttemptEnded* end_of(const ResolvedRun& run) {
   if (run.cases.empty() || run.cases.front().attempts.empty()) return nullptr;
   const Attempt& attempt = run.cases.front().attempts.back();
   return attempt.end ? &*attempt.end : nullptr;
 }
 
-// What the command itself did, when nothing of ours decided.
+// Returns the end of the command itself, if Proctor did not cause it.
 ExecEnd own_end(const ResolvedRun& run, const AttemptEnded& end) {
   if (end.exit_code) {
     if (*end.exit_code != 0) return {.code = *end.exit_code, .signal = 0};
@@ -187,7 +187,7 @@ ExecEnd own_end(const ResolvedRun& run, const AttemptEnded& end) {
   return {.code = kExecInternal, .signal = 0};
 }
 
-// A server that was told to end, and did: by that signal, or with 0.
+// Returns the end of a server that was stopped on request: by that signal, or with exit code 0.
 ExecEnd reported_end(const ResolvedRun& run, AttemptEnded end) {
   end.exit_code = 0;
   return own_end(run, end);
@@ -223,12 +223,12 @@ bool is_own_end(const AttemptEnded* end) {
   return outcome == Outcome::kPass || outcome == Outcome::kFail || outcome == Outcome::kSkip;
 }
 
-// ---- problems ----
+// ---- Problems ----
 
 constexpr std::size_t kMostNamed = 20;
 constexpr std::size_t kNameBytes = 200;
 
-// The cases that `is_meant` chooses, one a line.
+// Returns the cases for which `is_meant` is true, one in each line.
 template <typename IsMeant>
 std::string named(const ResolvedRun& run, IsMeant is_meant) {
   std::string text;
@@ -262,6 +262,7 @@ void add_chance(const ResolvedRun& run, std::vector<RunProblem>& problems) {
                    named(run, [](const ResolvedCase& test) { return test.flaky; }))});
 }
 
+// A warning that is a problem of the run.
 struct ProblemWarning {
   WarningCode code;
   std::string_view name;

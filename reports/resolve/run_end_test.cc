@@ -17,12 +17,12 @@ namespace {
 
 using namespace testing_support;
 
-// How one case can end, with what the public table of exit codes calls it.
+// One possible end of a case, with its column in the public table of exit codes.
 struct Ending {
   Outcome outcome;
   const char* reason;
   const char* kind;
-  char colour;  // g: good, r: the code is red, m: the machine is red, i: incomplete
+  char colour;  // g: passes, r: fails, m: the machine fails, i: incomplete
   bool executed;
 };
 constexpr Ending kEndings[] = {
@@ -50,7 +50,7 @@ constexpr Ending kEndings[] = {
     {Outcome::kNotrun, "machine_failures", "proctor", 'm', false},
 };
 
-// Circumstances of the run that decide too.
+// Conditions of the run that also determine the exit code.
 struct Circumstances {
   bool strict, warn, unkillable, no_device;
   int min_executed;
@@ -111,7 +111,7 @@ TEST(ExitCode, AllowNoDeviceAcceptsMissingDevice) {
   }
 }
 
-// Of the root element.
+// Returns whether the root element has no failures and no errors.
 bool is_green_in_junit(const ResolvedRun& run) {
   return junit_run(run).find(R"(failures="0" errors="0">)") < 300;
 }
@@ -148,7 +148,7 @@ TEST(ExitCode, AgreesWithTableAndJunit) {
   EXPECT_TRUE(seen[0] > 0 && seen[1] > 0 && seen[3] > 0 && seen[75] > 0);
 }
 
-// Of a suite of pytest with two cases, on a machine with devices of `vendors`.
+// A run of a pytest suite with two cases, on a machine with devices of `vendors`.
 struct SkipRow {
   const char* what;
   std::vector<std::string> vendors;
@@ -277,7 +277,7 @@ TEST(ExitCode, KilledRunnerLeavesIncompleteRun) {
   EXPECT_EQ(resolved_of({}).exit_code, 3);
 }
 
-// Also where it was killed after its last case, while it wrote what it had still to say: in every format.
+// This applies in every format, also if the runner was killed after its last case, before the end record.
 TEST(ExitCode, RunWithoutEndRecordIsIncomplete) {
   std::vector<Event> good = {plan_of({planned("s/a")}), started("s/a"), ended("s/a", {Outcome::kPass, ""}),
                              concluded("s/a", {Outcome::kPass, ""})};
@@ -373,7 +373,7 @@ TEST(ExecEnd, AgreesWithTheTable) {
 TEST(ExecEnd, ForcedEndIsNotOwnEnd) {
   for (const Row& row : kRows) {
     const bool own = (row.verdict.outcome == Outcome::kPass || row.verdict.outcome == Outcome::kFail) &&
-                     row.verdict.reason != Reason::kNotReady;  // there the code is ours
+                     row.verdict.reason != Reason::kNotReady;  // in this case Proctor sets the code
     EXPECT_EQ(model_of_row(row).exec_end.is_own, own) << row.what;
   }
 }

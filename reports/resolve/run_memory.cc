@@ -7,7 +7,7 @@
 namespace proctor {
 namespace {
 
-// Hands on each whole line of a text that comes in pieces.
+// Passes on each complete line of a text that arrives in pieces.
 class WholeLines {
  public:
   template <typename Use>

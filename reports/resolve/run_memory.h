@@ -1,6 +1,7 @@
-// What a runner remembers of its run, deflated. A ResolvedRun takes some 3 KB for each case that has ended, and nobody reads one
-// before the run's end; this takes at most 300 bytes for a case that passed. A journal says the same, but the disk may be
-// full, and a case may have changed the file: the reports of a run are made of what happened. Example:
+// The records of a run in the memory of its runner, deflated. A ResolvedRun takes about 3 KB for each finished case,
+// and is only needed at the end. RunMemory takes at most 300 bytes for a passed case. The journal has the same records,
+// but the disk may be full, and a case may have changed the file. Therefore the reports of a run are rendered from
+// memory. Example:
 //
 //   RunMemory memory;
 //   memory.on(RunPlanned{});
@@ -18,15 +19,16 @@
 
 namespace proctor {
 
+// Stores the events of a run. A runner owns one.
 class RunMemory : public EventSink {
  public:
   void on(const Event& event) override;
 
-  bool was_stopped() const { return was_stopped_; }        // somebody asked for it
+  bool was_stopped() const { return was_stopped_; }        // a stop was requested
   std::int64_t elapsed_ms() const { return elapsed_ms_; }  // ResolvedRun::elapsed_ms
-  std::size_t held() const { return records_.held(); }     // bytes for what has happened
+  std::size_t held() const { return records_.held(); }     // bytes for the records
 
-  // The run so far. What happens from now on goes to it as well.
+  // Returns the run so far. Later events are added to the same run.
   const ResolvedRun& resolve();
 
  private:

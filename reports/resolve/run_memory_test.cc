@@ -52,7 +52,7 @@ TelemetryFigure figure(const std::string& name, double value) {
   return figure;
 }
 
-// A case that passes and prints, with figures that nobody can guess.
+// A case that passes and prints output, with random figures that do not compress well.
 void pass(RunMemory& memory, int number, std::mt19937& random) {
   const std::string id = fmt::format("attention/tests/test_moe.py::test_big[fp16-{}]", number);
   const auto value = [&random] { return static_cast<double>(random() % 1'000'000) * 4096; };

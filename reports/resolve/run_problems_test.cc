@@ -15,7 +15,7 @@ using ::testing::Not;
 
 const Verdict kPassed{Outcome::kPass, ""};
 
-// A run of one good case, and what else it has.
+// Returns a run with one passed case, and with the events in `more`.
 ResolvedRun good_run(const std::vector<Event>& more, RunPlanned plan = plan_of({planned("s/a")})) {
   std::vector<Event> events = {std::move(plan), started("s/a"), ended("s/a", kPassed),
                                concluded("s/a", kPassed)};

@@ -28,7 +28,7 @@ bool same_attempt(const AttemptStarted& start, int attempt, int repeat) {
   return start.attempt == attempt && start.repeat == repeat;
 }
 
-// Compares the newest attempt with those of its repeat, back to the first one.
+// Compares the newest attempt with the earlier attempts of its repeat.
 void confirm_alone(std::vector<Attempt>& attempts) {
   Attempt& newest = attempts.back();
   bool is_first = newest.start.attempt == 1;
@@ -130,17 +130,17 @@ void RunResolver::add(const AttemptEnded& end) {
     return !a.end && same_attempt(a.start, end.attempt, end.repeat);
   });
   Attempt* attempt = open != test->attempts.end() ? &*open : nullptr;
-  if (attempt == nullptr) {  // its start was lost (a full disk), or it could not be started
+  if (attempt == nullptr) {  // its start record was lost (a full disk), or it could not be started
     AttemptStarted start{{}, end.attempt, end.repeat, end.at_ms - end.duration_ms, {}, end.output.log, {}};
     attempt = &test->attempts.emplace_back(Attempt{.common = run_.common.get(), .start = std::move(start)});
   }
-  if (!end.evidence.core.file.empty()) {  // a run keeps one core of each case
+  if (!end.evidence.core.file.empty()) {  // a run keeps one core for each case
     for (Attempt& earlier : test->attempts) {
       if (earlier.end) earlier.end->evidence.core = {};
     }
   }
   attempt->end = end;
-  attempt->start.log = end.output.log;  // "" of one that has none after all
+  attempt->start.log = end.output.log;  // "" if it has no log after all
   attempt->packed_telemetry = pack(end.telemetry, run_.common->words);
   attempt->end->telemetry = {};
   release(attempt->end->case_id);
@@ -156,7 +156,7 @@ void forget_logs(ResolvedRun& run, const std::function<bool(const std::string& l
   }
 }
 
-// Cleaned here, so that sizes are those that a journal on disk gives back.
+// The output is cleaned here, so that sizes equal those of a journal on disk.
 void OutputLimit::apply(AttemptEnded& end) {
   std::string out;
   std::string err;
@@ -222,7 +222,7 @@ void RunResolver::add(const RunEnded& ended) {
 
 namespace {
 
-// What the digests of a journal's records say, line by line (harness/journal/journal_chain.h).
+// Checks the digests in a journal's records, line by line (harness/journal/journal_chain.h).
 class ChainCheck {
  public:
   void see(const std::string& line, bool cut_off, bool is_record) {
@@ -234,11 +234,11 @@ class ChainCheck {
       remains_ = 0;
     } else if (is_record) {
       first_wrong_ = first_wrong_ == 0 ? number_ : first_wrong_;
-    } else {  // a full disk: the next record that fits vouches for it
+    } else {  // A full disk is possible: a later record with a correct digest confirms this line
       remains_ = remains_ == 0 ? number_ : remains_;
     }
   }
-  // The first line that does not fit; 0 when all do, or when none has a digest.
+  // Returns the number of the first line with a wrong digest; 0 if all are correct, or if no record has a digest.
   int first_wrong() const {
     if (!has_sums_) return 0;
     return first_wrong_ != 0 ? first_wrong_ : remains_;
@@ -258,7 +258,7 @@ Warning changed_journal(const std::string& why) {
                                             "; do not rely on the results of its cases"};
 }
 
-constexpr int kMostTornShown = 100;  // a million bad lines are no million warnings
+constexpr int kMostTornShown = 100;  // the number of warnings is limited, however many lines are bad
 
 }  // namespace
 

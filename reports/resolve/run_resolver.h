@@ -1,4 +1,4 @@
-// Makes a ResolvedRun of the events of a run. Example:
+// Makes a ResolvedRun from the events of a run. Example:
 //
 //   RunResolver resolver;
 //   resolver.on(RunPlanned{});
@@ -12,10 +12,10 @@
 //   a bad repeat that another one followed       the verdict of its last attempt
 //   the last attempt did not end                 notrun(interrupted)
 //   the last attempt was bad                     its verdict
-//   fewer executions than --repeat wanted        notrun(interrupted)
+//   fewer executions than --repeat requires      notrun(interrupted)
 //   otherwise                                    the verdict of the last attempt
-// Under --strict a pass or skip with the mark `warn` is fail(warn). An attempt whose device was found unhealthy
-// decides nothing; where no other attempt was made, the case is notrun(device_unhealthy).
+// Under --strict a pass or skip with the mark `warn` is fail(warn). An attempt whose device was unhealthy is ignored.
+// If the case has no other attempt, it is notrun(device_unhealthy).
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@
 
 namespace proctor {
 
-// Keeps so much of the output of bad attempts as reports show of a whole run. The logs on disk have all of it.
+// Limits the output of bad attempts to the amount that reports of a whole run show. The logs on disk are complete.
 class OutputLimit {
  public:
   void apply(AttemptEnded& end);
@@ -42,13 +42,14 @@ class OutputLimit {
   std::size_t kept_ = 0;
 };
 
+// Collects the events of a run and computes the derived facts. The runner and load_journal() use it.
 class RunResolver : public EventSink {
  public:
   void on(const Event& event) override;
 
-  // The records so far. What follows from them is as resolve() left it.
+  // Returns the records so far. Derived facts are those of the last resolve().
   const ResolvedRun& recorded() const { return run_; }
-  // The run so far. What happens later is added by the next call.
+  // Returns the run so far. The next call adds later events.
   const ResolvedRun& resolve();
   ResolvedRun take();
 
@@ -73,18 +74,18 @@ class RunResolver : public EventSink {
   OutputLimit output_;
 };
 
-// Names no log for an attempt without an end, the runner of which was killed, unless it `is_there`.
+// Removes the log name of an attempt without an end, whose runner was killed, unless `is_there` returns true for it.
 void forget_logs(ResolvedRun& run, const std::function<bool(const std::string& log)>& is_there);
 
-// A last line that is not complete is ignored: the runner was killed while it wrote it. Any other line that
-// is not a record, and any record about a case that was not planned, becomes a warning of the run. So does
-// a journal that is not what its runner wrote (WarningCode::kJournalChanged), by the digests in its records, and by the
-// `seal` of its runner where that is known. A file that does not exist or has no plan in it is an error.
+// Reads a journal. An incomplete last line is ignored, because the runner was killed while it wrote it. Any other line
+// that is not a record, and any record about a case that was not planned, becomes a warning of the run. A journal that
+// was changed after it was written is a warning, too (WarningCode::kJournalChanged), by the digests in its records and
+// by `seal`, if known. A file that does not exist or has no plan is an error.
 Result<ResolvedRun> load_journal(const std::filesystem::path& path,
                                  const std::optional<JournalSeal>& seal = {});
 
-// The facts of each case that follow from its records and those of the run: its verdict, the attempt that decides, whose
-// problem it is, and what happened in one line.
+// Computes the facts of each case that follow from its records and from the run: verdict,
+// deciding attempt, owner, headline.
 void resolve_cases(ResolvedRun& run);
 
 }  // namespace proctor

@@ -19,7 +19,7 @@ const Verdict kPass{Outcome::kPass, ""};
 const Verdict kFail{Outcome::kFail, {Reason::kExit, 1}};
 const Verdict kInterrupted{Outcome::kNotrun, Reason::kInterrupted};
 
-// The verdict of the one case "s/a", planned `repeat` times, after `events`.
+// Returns the verdict of the single case "s/a", planned `repeat` times, after `events`.
 Verdict verdict_after(std::vector<Event> events, int repeat = 1, bool strict = false) {
   PlannedCase one = planned("s/a");
   one.repeat = repeat;
@@ -30,7 +30,7 @@ Verdict verdict_after(std::vector<Event> events, int repeat = 1, bool strict = f
   return run.cases.at(0).verdict;
 }
 
-// Of a process that another case ended.
+// Another case ended the process of this attempt.
 TEST(ResolvedRun, UnprovenAttemptDoesNotCount) {
   AttemptEnded none = ended("s/a", {Outcome::kError, Reason::kNoResult});
   none.marks = {Mark::kUnconfirmed};
@@ -66,7 +66,7 @@ TEST(ResolvedRun, InterruptedRepeatKeepsEarlierFailure) {
   const auto first = [](Verdict verdict) {
     return std::vector<Event>{started("s/a", 1, 1), ended("s/a", std::move(verdict), 1, 1)};
   };
-  EXPECT_EQ(verdict_after(first(kPass), 2), kInterrupted);  // one of two
+  EXPECT_EQ(verdict_after(first(kPass), 2), kInterrupted);  // one of two repeats
   EXPECT_EQ(verdict_after(first(kFail), 2), kFail);
   auto events = first(kFail);
   events.push_back(started("s/a", 1, 2));
@@ -127,7 +127,7 @@ TEST(ResolvedRun, AttemptOnUnhealthyDeviceDoesNotCount) {
 
   auto events = bad;
   events.insert(events.begin(), plan_of({planned("s/a")}));
-  events.push_back(unhealthy);  // said twice
+  events.push_back(unhealthy);  // recorded twice
   events.push_back(concluded("s/a", kPass));
   const ResolvedRun run = resolved_of(events);
   EXPECT_THAT(run.cases[0].marks, ElementsAre(Mark::kDeviceSuspect));
@@ -136,7 +136,7 @@ TEST(ResolvedRun, AttemptOnUnhealthyDeviceDoesNotCount) {
 
 TEST(ResolvedRun, MarksAreSortedAndUnique) {
   AttemptEnded end = ended("s/a", kPass);
-  end.marks = {Mark::kWarn, Mark::kLeaky, Mark::kUnconfirmed};  // the last one is no mark of a case
+  end.marks = {Mark::kWarn, Mark::kLeaky, Mark::kUnconfirmed};  // the last mark does not apply to a case
   const ResolvedRun run =
       resolved_of({plan_of({planned("s/a")}), end, concluded("s/a", kPass, {Mark::kLeaky, Mark::kFlaky})});
   EXPECT_THAT(run.cases[0].marks, ElementsAre(Mark::kFlaky, Mark::kLeaky, Mark::kWarn));
@@ -245,7 +245,7 @@ TEST(ResolvedRun, CasesWithoutHardwareAreSimulated) {
   EXPECT_FALSE(real.cases[0].simulated);
 }
 
-// The text and one more record, without its newline.
+// Returns the text and one more record, without its newline.
 std::string with_last(const std::string& text, const Event& event) {
   JournalChain chain;
   chain.add(text);
@@ -330,7 +330,7 @@ TEST(LoadJournal, MatchesLiveRun) {
   EXPECT_EQ(loaded->warnings.size(), live.warnings.size());
 }
 
-// As the runner writes it, with the digests of harness/journal/journal_chain.h.
+// Returns records as a runner writes them, with the digests of harness/journal/journal_chain.h.
 std::vector<std::string> sealed_lines(const std::vector<Event>& events, JournalChain& chain) {
   std::vector<std::string> lines;
   for (const Event& event : events) lines.push_back(chain.append(to_json_line(event)));
@@ -345,7 +345,7 @@ std::string joined(const std::vector<std::string>& lines) {
 
 class ChangedJournal : public testing::Test {
  protected:
-  // The complaint about such a journal; "" when there is none.
+  // Returns the warning about such a journal; "" if there is none.
   std::string complaint(const std::string& text, bool with_seal = false) {
     write_file(path_, text);
     const JournalSeal seal{.before = chain_.state(), .after = chain_.state(), .run_id = sealed_run_};
@@ -419,7 +419,7 @@ TEST_F(ChangedJournal, JournalWithoutDigestsIsRejected) {
   EXPECT_THAT(complaint(text), testing::HasSubstr("none of its records has a digest"));
 }
 
-// Another run's directory may have taken the place of the one that the seal is about.
+// The directory may since belong to another run than the seal.
 TEST_F(ChangedJournal, SealOfOtherRunIsIgnored) {
   sealed_run_ = "another";
   auto shorter = lines_;

@@ -25,8 +25,8 @@
 namespace proctor {
 namespace {
 
-// What the files of the machine say, what drivers say of themselves, and of simulated devices what was made of them. That a
-// run has no faults is known, so that one which has some differs by them.
+// Returns the facts of the machine, of its drivers, and of a simulation. A run without simulated faults has this as a
+// known fact, so that it differs from a run with faults.
 std::vector<StackFact> stack_of(const RunPlanned& plan) {
   std::vector<StackFact> stack = plan.fingerprint;
   const auto add = [&stack](const std::string& name, std::optional<std::string> value,
@@ -36,7 +36,7 @@ std::vector<StackFact> stack_of(const RunPlanned& plan) {
       stack.push_back({name, std::move(value), source, "", is_absent});
   };
   for (const auto& [name, value] : plan.stack) {
-    // Which run each part of a joined one is, and how it was started, is nothing that a part stands on.
+    // Entries about the parts of a joined run are not facts of the stack.
     if (!name.starts_with("shard.") && !name.starts_with(kCommandEntry)) add(name, value, "");
   }
   if (plan.sim) {
@@ -47,7 +47,8 @@ std::vector<StackFact> stack_of(const RunPlanned& plan) {
   return stack;
 }
 
-// As merge_runs() says it: "run ID on HOST, ...". The only shard of a plan is no part of another run: it has its id.
+// Parses the form of merge_runs(): "run ID on HOST, ...". The only shard of a plan has the id
+// of the run, and is not a part.
 std::vector<std::string> shards_of(const RunPlanned& plan) {
   std::vector<std::string> shards;
   for (const auto& [name, value] : plan.stack) {
@@ -58,7 +59,7 @@ std::vector<std::string> shards_of(const RunPlanned& plan) {
   return shards;
 }
 
-// A device of a merged run of several hosts is called HOST/ID.
+// In a merged run of several hosts, a device is HOST/ID.
 std::vector<UsedDevice> used_devices(const ResolvedRun& run) {
   std::vector<UsedDevice> devices;
   for (const PlannedDevice& planned : run.plan.devices) {
@@ -171,18 +172,19 @@ Result<std::string> journal_sha256(const std::filesystem::path& journal) {
 namespace {
 
 constexpr std::size_t kReadAtOnce = std::size_t{1} << 20;
-constexpr std::size_t kLongestHead = 16'384;  // an id has no more
+constexpr std::size_t kLongestHead = 16'384;  // no id is longer
 constexpr std::size_t kTypeIsWithin = 64;
 constexpr std::string_view kType = R"("type":"attempt_ended",)";
 constexpr std::string_view kRest = R"(,"exit_code":)";
 
+// The members of an attempt_ended record that determine the duration of a case.
 struct EndedAttempt {
   std::string case_id{};
   std::int64_t duration_ms = -1;
   Outcome outcome = Outcome::kNotrun;
 };
 
-// Takes the text up to `end` from `rest`, and `end` too. None: it is not there.
+// Takes the text before `end` from `rest`, and `end` itself. Returns nothing if `end` is not in it.
 std::optional<std::string_view> take_until(std::string_view end, std::string_view& rest) {
   const std::size_t at = rest.find(end);
   if (at == std::string_view::npos) return std::nullopt;
@@ -191,7 +193,8 @@ std::optional<std::string_view> take_until(std::string_view end, std::string_vie
   return taken;
 }
 
-// Of a head as to_json_line() writes it, for an id without escapes: a parser takes ten times as long.
+// Reads the head of a record as to_json_line() writes it, for an id without escapes. A JSON
+// parser takes ten times as long.
 std::optional<EndedAttempt> read_plain_head(std::string_view head) {
   if (!take_until(R"("type":"attempt_ended","case":")", head)) return std::nullopt;
   const auto id = take_until(R"(",)", head);
@@ -218,7 +221,7 @@ std::optional<EndedAttempt> read_head(std::string_view head) {
   return EndedAttempt{ended->case_id, ended->duration_ms, ended->verdict.outcome};
 }
 
-// Most of a record is output and telemetry. Its head, up to the verdict, is a record, too.
+// Most of a record is output and telemetry. Its head, up to the verdict, is parsed as a record.
 void add_attempt(std::string_view line, std::map<std::string, double>& durations) {
   if (line.substr(0, kTypeIsWithin).find(kType) == std::string_view::npos) return;
   const std::size_t rest = line.substr(0, kLongestHead).find(kRest);
@@ -236,7 +239,7 @@ std::map<std::string, double> journal_durations(const std::string& path, Reading
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file) return durations;
   std::string piece(kReadAtOnce, '\0');
-  std::string begun;  // of a line that goes on in the next piece, no more than its head
+  std::string begun;  // the head of a line that continues in the next piece
   do {
     const ssize_t count = ::read(file.get(), piece.data(), std::min(limit.bytes, piece.size()));
     if (count <= 0) break;

@@ -170,7 +170,7 @@ TEST_F(JournalDurationsTest, SumExecutedAttempts) {
   EXPECT_THAT(durations(journal_text(events)), ElementsAre(Pair("s/a", 25.0), Pair("s/b", 3.0)));
 }
 
-// Such records leave empty members out.
+// Such records omit empty members.
 TEST_F(JournalDurationsTest, SumAllRepeats) {
   AttemptEnded pass = timed("s/a", 10);
   AttemptEnded hang = timed("s/b", 30, Outcome::kTimeout);
@@ -179,7 +179,7 @@ TEST_F(JournalDurationsTest, SumAllRepeats) {
               ElementsAre(Pair("s/a", 11.0), Pair("s/b", 30.0)));
 }
 
-// Ids that need escapes, and output that looks like what is searched for.
+// Tests ids with escapes, and output that resembles a record.
 TEST_F(JournalDurationsTest, IgnoreRecordsInsideOutput) {
   const std::string id = "s/a \",\"exit_code\":\\ \n\xc3\xa9";
   AttemptEnded end = timed(id, 7);

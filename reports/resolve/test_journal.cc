@@ -221,7 +221,7 @@ std::string xml_complaint(const std::filesystem::path& schema, const std::filesy
   return complaint_of({"xmllint", "--noout", "--nonet", "--schema", schema.string(), xml.string()});
 }
 
-// Its judge is started once for all reports of this program: Python and the schema take longer than a report.
+// The validator process is started once for all reports of this program, because its start takes longer than a check.
 std::string report_json_complaint(const std::filesystem::path& json, bool closed) {
   static TalkingChild judge(
       {"/usr/bin/python3", "-W", "ignore", "-B", our_schema("validate_report.py").string(), "--lines"});

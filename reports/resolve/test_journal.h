@@ -1,4 +1,4 @@
-// Journals for the tests of the reports, and the programs that check the reports made from them.
+// Creates journals for the tests of the reports, and runs programs that check the rendered reports.
 #pragma once
 
 #include <filesystem>
@@ -21,27 +21,26 @@ CaseEnded concluded(const std::string& id, Verdict verdict, Marks marks = {});
 ResolvedRun resolved_of(const std::vector<Event>& events);
 std::string journal_text(const std::vector<Event>& events);
 
-// A journal with every outcome, and with attempts, retries, output, failures, leaked_processes, measures, marks and
-// difficult text.
+// Returns a journal with every outcome, and with attempts, retries, output, failures, leaked processes, measures, marks
+// and difficult text.
 std::vector<Event> rich_journal();
 
-// Text with all 256 bytes, a lone surrogate, broken UTF-8 and the markup of every format.
+// Returns text with all 256 bytes, a lone surrogate, invalid UTF-8 and the markup of every format.
 std::string awkward_text();
 
 void write_file(const std::filesystem::path& path, const std::string& text);
 
-// "" when `command` exits with 0, else its output.
+// Returns "" if `command` exits with 0, otherwise its output.
 std::string complaint_of(const std::vector<std::string>& command);
 
-// Our own schemas are named as in reports/schema/. Published ones are used where
-// they lie beside the checkout.
+// Proctor's own schemas have the names in reports/schema/. Published schemas are used if they are beside the checkout.
 std::filesystem::path our_schema(const std::string& name);
 std::filesystem::path published_schemas();
 
-// "" when valid.
+// Returns "" if the file is valid.
 std::string xml_complaint(const std::filesystem::path& schema, const std::filesystem::path& xml);
-// Validates against reports/schema/report.schema.json. With `closed`, keys that the schema does not name are
-// refused too.
+// Validates against reports/schema/report.schema.json. With `closed`, keys that the schema
+// does not name are refused, too.
 std::string report_json_complaint(const std::filesystem::path& json, bool closed);
 
 }  // namespace proctor::testing_support

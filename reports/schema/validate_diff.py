@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""validate_diff.py DIFF...: holds each diff.json to diff.schema.json, closed, and its counts to its cases.
+"""validate_diff.py DIFF...: validates each diff.json against diff.schema.json without additional keys, and its counts.
 
 Needs python3-jsonschema.
 """

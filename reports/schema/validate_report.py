@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """validate_report.py REPORT... [--closed]: checks each report.json against report.schema.json and its own sums.
-validate_report.py --lines: many, one after the other; each line of its input is REPORT or `closed REPORT`, and it
-answers each with a line: what is wrong as a string of JSON, "" when nothing is.
+validate_report.py --lines: checks many reports one after the other. Each line of its input is REPORT or `closed REPORT`.
+It prints one line for each: the error as a JSON string, or "".
 
---closed also refuses keys that the schema does not name: a writer must be described completely, while readers
-of later versions accept what has been added. Needs python3-jsonschema.
+--closed also refuses keys that the schema does not name. The schema must describe the output of a writer completely,
+although readers accept keys that later versions add. Needs python3-jsonschema.
 """
 import copy
 import json
@@ -32,7 +32,7 @@ def refuse_constant(name):
 def complaints(report, validator):
     for error in validator.iter_errors(report):
         yield f"/{'/'.join(map(str, error.absolute_path))}: {error.message[:300]}"
-        return  # what follows needs the shape
+        return  # the following checks need a valid structure
     outcomes = [case["outcome"] for case in report["cases"]]
     for name, count in report["summary"].items():
         expected = len(outcomes) if name == "planned" else outcomes.count(name)
@@ -41,7 +41,7 @@ def complaints(report, validator):
 
 
 def validators():
-    """By whether they are closed."""
+    """Returns the validators; the key is whether additional keys are refused."""
     schema = json.loads(pathlib.Path(__file__).with_name("report.schema.json").read_text(encoding="utf-8"))
     Draft7Validator.check_schema(schema)
     closed = copy.deepcopy(schema)

@@ -1,4 +1,4 @@
-// The parts of accel.h that do not depend on the vendor.
+// Implements the parts of accel.h that do not depend on the vendor.
 #include <utility>
 
 #include "suites/accel/accel.h"
@@ -6,7 +6,7 @@
 
 namespace proctor::accel {
 
-// What is the same for every vendor's codes and kinds of memory.
+// ---- Codes and kinds of memory ----
 
 void Status::or_throw() const {
   if (!ok()) throw Error(*this);
@@ -28,7 +28,7 @@ const char* to_string(MemoryKind kind) {
   return "";
 }
 
-// The parts of a buffer that do not depend on the vendor.
+// ---- Buffers ----
 
 Buffer::Buffer(const Context& context, const Allocation& allocation) {
   try_allocate(context, allocation, *this).or_throw();
@@ -38,7 +38,7 @@ Buffer::Buffer(Context context, MemoryKind kind, std::byte* data, std::size_t by
     : context_(context.impl()), kind_(kind), data_(data), bytes_(bytes), imported_(imported) {}
 
 Buffer::~Buffer() {
-  if (data_ != nullptr) try_free();  // a destructor has nobody to tell
+  if (data_ != nullptr) try_free();  // a destructor cannot return an error
 }
 
 Buffer::Buffer(Buffer&& other) noexcept
@@ -74,7 +74,7 @@ Status Buffer::try_free() {
   void* pointer = std::exchange(data_, nullptr);
   bytes_ = 0;
   const auto give_back = [&] { return release(pointer); };
-  // What another process gave is in no account of this one, whatever its address is.
+  // Memory of another process does not count towards this process's cap, whatever its address is.
   return imported_ ? give_back() : MemoryCap::of_process().free(pointer, give_back);
 }
 

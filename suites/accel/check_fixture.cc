@@ -14,7 +14,7 @@ namespace proctor::accel {
 namespace {
 
 constexpr std::uint64_t kGateStyles = 2'000'000'000;
-constexpr int kAttempts = 3;  // at memory that another process has for a moment
+constexpr int kAttempts = 3;  // tries to allocate memory that another process may hold temporarily
 
 std::uint64_t mix(std::uint64_t value) {  // splitmix64
   value += 0x9e3779b97f4a7c15;
@@ -32,7 +32,7 @@ std::string tile_of(const Device& device) {
   return tile ? ", tile " + std::to_string(*tile) : "";
 }
 
-// Returns whether they are equal.
+// Returns whether the values are equal.
 template <typename T>
 bool expect_equal(const std::string& what, const char* unit, std::span<const T> expected,
                   std::span<const T> got, const Device& device, const char* file, int line) {
@@ -61,7 +61,7 @@ bool expect_equal(const std::string& what, const char* unit, std::span<const T> 
   return false;
 }
 
-// If the driver does not report how much is free, the size of the memory is the bound.
+// If the driver does not report free memory, the total memory is the limit.
 bool lacks_memory(const Device& device, std::uint64_t bytes) {
   try {
     return available_memory(device) < bytes;
@@ -70,7 +70,7 @@ bool lacks_memory(const Device& device, std::uint64_t bytes) {
   }
 }
 
-// Other programs take and free memory of the host, of which an integrated device has its own.
+// The free memory of an integrated device is part of host memory, which other programs use, too.
 bool reports_free_memory(const Device& device) {
   try {
     available_memory(device);
@@ -202,8 +202,8 @@ std::vector<std::uint32_t> noise_words(std::size_t words, std::uint64_t seed) {
 
 namespace {
 
-// Whether copies stage memory of malloc by themselves. CUDA's do, and its calls for host memory may wait for
-// work that a check holds back; Level Zero promises neither.
+// Whether copies accept memory of malloc. CUDA stages such memory itself, but its calls for host memory may
+// wait for work that a check blocks. Level Zero guarantees neither.
 constexpr bool kCopiesTakeAnyMemory = by_vendor(false, true);
 
 }  // namespace
@@ -308,7 +308,7 @@ Latch::~Latch() {
   for (int i = 0; i < 1000 && done.load(std::memory_order_acquire) == 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  // A kernel that may still look must not find its memory gone.
+  // The kernel may still poll the flags, so their memory is leaked on purpose.
   if (done.load(std::memory_order_acquire) == 0) static_cast<void>(new Buffer(std::move(flags_)));
 }
 

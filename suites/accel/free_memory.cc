@@ -25,7 +25,7 @@ Buffer need_counted_memory(const Context& context) {
 }
 
 std::uint64_t missing_after(const Device& device, std::uint64_t free_before) {
-  // Only a real driver may be late.
+  // Only a real driver may return memory late.
   const auto patience = std::chrono::seconds(suite::on_simgpu() ? 1 : 10);
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (true) {

@@ -30,7 +30,7 @@ void LatchKeeper::wait(const std::stop_token& opened) {
   if (changed.wait_for(lock, opened, limit_, [&] { return opened.stop_requested(); })) return;
   if (suite::in_helper()) {
     suite::answer({{"error", kStuck}});
-    _exit(1);  // the thread that waits cannot be ended
+    _exit(1);  // the blocked thread cannot be ended
   }
   late_ = true;
   store(word_);

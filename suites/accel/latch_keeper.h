@@ -1,7 +1,7 @@
-// Opens a latch that its check left closed for too long. A call behind a closed latch may wait for the latch: loading a
-// kernel may do so (NVIDIA CUDA Programming Guide, Lazy Loading, Potential Hazards). The host counts the time, because
-// no number of looks of a kernel means the same time on every device. So this deadlock is a failure that says what it
-// is, and no timeout.
+// Opens a latch that a check leaves closed for too long. A call that is made while the latch is closed may
+// wait for it. For example, loading a kernel may wait (NVIDIA CUDA Programming Guide, Lazy Loading, Potential
+// Hazards). The host measures the time, because a number of polls by a kernel takes a different time on each
+// device. The deadlock then becomes a failure with a clear message instead of a timeout.
 #pragma once
 
 #include <atomic>
@@ -12,14 +12,14 @@
 
 namespace proctor::accel {
 
-// Longer than checks are patient, and less than a helper and a case have.
+// The limit is longer than kPatience of checks, and shorter than the time limits of a helper and a case.
 inline constexpr std::chrono::milliseconds kHeldAtMost{18'000};
 
 class LatchKeeper {
  public:
-  // The kernel looks at `word` until it is not 0.
+  // The kernel polls `word` until it is not 0.
   explicit LatchKeeper(std::uint32_t& word, std::chrono::milliseconds limit = kHeldAtMost);
-  // Opens the latch, and reports a failure if the time was over before.
+  // Opens the latch, and reports a failure if the limit expired before.
   void open();
 
  private:
@@ -28,7 +28,7 @@ class LatchKeeper {
   std::uint32_t& word_;
   const std::chrono::milliseconds limit_;
   std::atomic<bool> late_ = false;
-  std::jthread thread_;  // the last member: it uses the others
+  std::jthread thread_;  // declared last, because it uses the other members
 };
 
 }  // namespace proctor::accel

@@ -1,4 +1,4 @@
-// The parts of a launch: its shape and its arguments.
+// The shape and the arguments of a kernel launch.
 #pragma once
 
 #include <array>
@@ -10,13 +10,14 @@
 
 namespace proctor::accel {
 
-// One argument: a value by its bytes, a buffer by its address, or local memory by its size.
+// One kernel argument: the bytes of a value, the address of a buffer, or a size of local memory.
 struct Argument {
   std::vector<std::byte> value;
   std::size_t local_bytes = 0;
 };
 using Arguments = std::vector<Argument>;
 
+// An argument that reserves local memory.
 struct LocalMemory {
   std::size_t bytes;
 };
@@ -34,15 +35,16 @@ Arguments arguments(const T&... values) {
   return {argument(values)...};
 }
 
+// The shape of a launch: groups, work-items in a group, and the offset of the first work-item, on three axes.
 struct Launch {
   std::array<std::uint32_t, 3> groups{1, 1, 1};
   std::array<std::uint32_t, 3> group{1, 1, 1};
   std::array<std::uint32_t, 3> offset{0, 0, 0};
   bool cooperative = false;  // all groups run at once
 };
-// One dimension: `groups` groups of `size`.
+// A one-dimensional launch of `groups` groups of `size` work-items.
 inline Launch groups_of(std::uint32_t groups, std::uint32_t size) { return {{groups, 1, 1}, {size, 1, 1}}; }
-// Enough groups of `size` for n work-items.
+// A one-dimensional launch with enough groups of `size` for n work-items.
 inline Launch cover(std::uint64_t n, std::uint32_t size) {
   return groups_of(static_cast<std::uint32_t>((n + size - 1) / size), size);
 }

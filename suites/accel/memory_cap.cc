@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto kOutOfDeviceMemory = by_vendor<std::uint32_t>(0x70000003, 2);
 
-// A cap that cannot be read allows nothing.
+// Returns 0, which permits no allocation, if the variable is invalid.
 std::optional<std::uint64_t> cap_of_environment() {
   const char* text = std::getenv(kMemoryCapVariable);
   if (text == nullptr) return std::nullopt;
@@ -50,7 +50,7 @@ Status MemoryCap::free(void* pointer, const std::function<Status()>& release) {
   if (!cap_) return release();
   Account::node_type held = take_out(pointer);
   const Status status = release();
-  if (!status.ok()) put_back(std::move(held));  // the device still has it
+  if (!status.ok()) put_back(std::move(held));  // the device still holds the memory
   return status;
 }
 

@@ -1,6 +1,7 @@
-// --mem-cap: how much memory of each device the buffers of this process may have together (PROCTOR_MEM_CAP, in bytes;
-// unset: whatever the driver gives). A larger card then behaves as a small one: at the cap a buffer is refused as a driver
-// refuses it that has no more.
+// The option --mem-cap limits the memory that the buffers of this process may allocate on each device. The
+// variable PROCTOR_MEM_CAP contains the limit in bytes; if it is unset, there is no limit. A cap makes a
+// larger card behave like a smaller one: an allocation beyond the cap fails like an allocation on a full
+// device.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +14,23 @@
 
 namespace proctor::accel {
 
-// Why a check is skipped that goes to the end of the device itself.
+// Skip reason of checks that need the device's whole memory.
 inline constexpr const char* kNeedsNoCap = "needs:no_mem_cap";
 
+// Counts the memory of the buffers on each device, and refuses allocations beyond the cap.
 class MemoryCap {
  public:
   static MemoryCap& of_process();
   bool is_set() const { return cap_.has_value(); }
 
-  // Calls `allocate`, which sets `pointer`, unless the device would hold more than the cap. What no device of this size
-  // can give is left for the driver to refuse, in its own words.
+  // Calls `allocate`, which sets `pointer`, unless the allocation would exceed the cap. A request that is
+  // larger than the whole device is passed to the driver, so that the driver's own refusal is tested.
   Status allocate(const Device& device, std::uint64_t bytes, void** pointer,
                   const std::function<Status()>& allocate);
-  // Calls `release`. The account is closed before it: from then on the driver may give the same address to another thread.
+  // Calls `release`. The allocation is removed from the account first, because the driver may then reuse the
+  // address in another thread.
   Status free(void* pointer, const std::function<Status()>& release);
-  // What is left of `free`, as the driver says it.
+  // Returns how much of the driver's value `free` is within the cap.
   std::uint64_t left(const Device& device, std::uint64_t free);
 
  private:
@@ -47,7 +50,7 @@ class MemoryCap {
   Account held_;
 };
 
-// The memory of the device that this process can still take: what is free, within the cap.
+// Returns the memory of the device that this process can still allocate: the free memory within the cap.
 std::uint64_t available_memory(const Device& device);
 
 }  // namespace proctor::accel

@@ -1,5 +1,5 @@
-// The parts of NVML's header that the suites use, so that the build needs no CUDA (NVIDIA, NVML API Reference Guide:
-// versioned functions keep their ABI). The library is found at run time.
+// The declarations of NVML that the suites use, so that the build does not need CUDA (NVIDIA, NVML API
+// Reference Guide: versioned functions keep their ABI). The library is loaded at run time.
 #pragma once
 
 namespace proctor::nvml {
@@ -52,7 +52,7 @@ struct FieldValue {  // nvmlFieldValue_t
 inline constexpr unsigned long long kNotAvailable = ~0ULL;  // NVML_VALUE_NOT_AVAILABLE
 inline constexpr unsigned kMigEnabled = 1;                  // NVML_DEVICE_MIG_ENABLE
 inline constexpr int kTemperatureGpu = 0;                   // nvmlTemperatureSensors_t
-inline constexpr int kThresholdSlowdown = 1;   // nvmlTemperatureThresholds_t: the card slows itself down
+inline constexpr int kThresholdSlowdown = 1;   // nvmlTemperatureThresholds_t: the card throttles itself
 inline constexpr int kClockSm = 1;             // nvmlClockType_t
 inline constexpr int kUncorrectedErrors = 1;   // nvmlMemoryErrorType_t
 inline constexpr int kSinceDriverLoad = 0;     // nvmlEccCounterType_t: volatile

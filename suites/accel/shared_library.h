@@ -1,4 +1,4 @@
-// A library that is found at run time, and a table of the functions that are called in it. Example:
+// Loads a shared library at run time and resolves a table of its functions. Example:
 //
 //   struct Api {
 //     int (*init)(unsigned flags);
@@ -22,7 +22,7 @@
 
 namespace proctor {
 
-// A row of the table: a function of the library, and the member of Api that becomes its address.
+// A row of the table: the name of a function, and the member of Api that stores its address.
 template <typename Api>
 struct Symbol {
   const char* name;
@@ -43,7 +43,7 @@ constexpr auto symbol(const char* name) {
   return SymbolMember<kMember>::symbol(name);
 }
 
-// It is never unloaded: drivers and libraries of collectives have threads.
+// A loaded library. It is never unloaded, because drivers and collective libraries have threads.
 class SharedLibrary {
  public:
   explicit SharedLibrary(const std::string& file) : handle_(::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
@@ -51,16 +51,16 @@ class SharedLibrary {
   }
 
   bool loaded() const { return handle_ != nullptr; }
-  const std::string& error() const { return error_; }  // why not, in the loader's words
+  const std::string& error() const { return error_; }  // message of the loader, or ""
   void* handle() const { return handle_; }
 
-  // The file that the loader took.
+  // Returns the path of the file that was loaded.
   std::string path() const {
     ::link_map* map = nullptr;
     return ::dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
   }
 
-  // False: it is not there, and the member is null.
+  // Returns false if the function does not exist. The member is null then.
   template <typename Api>
   bool find(const Symbol<Api>& wanted, Api& api) const {
     void* const address = ::dlsym(handle_, wanted.name);
@@ -68,7 +68,7 @@ class SharedLibrary {
     return address != nullptr;
   }
 
-  // The name of the first one that is not there, or null. What the loader says of it is last_error().
+  // Returns the name of the first missing function, or null. last_error() has the message of the loader.
   template <typename Symbols, typename Api>
   const char* find_all(const Symbols& symbols, Api& api) const {
     for (const auto& wanted : symbols) {
@@ -77,7 +77,7 @@ class SharedLibrary {
     return nullptr;
   }
 
-  // What failed last in this thread; asking again gives "".
+  // Returns the last error in this thread and clears it.
   static std::string last_error() {
     const char* const error = ::dlerror();
     return error != nullptr ? error : "";

@@ -51,7 +51,7 @@ TEST(LatchKeeper, OpensAndReportsLatchLeftClosed) {
   LatchKeeper keeper(word, std::chrono::milliseconds(1));
   std::atomic_ref(word).wait(0);
   EXPECT_NONFATAL_FAILURE(keeper.open(), "waits for the latch");
-  keeper.open();  // said once
+  keeper.open();  // the failure is reported once
 }
 
 TEST(LatchKeeper, IgnoresLatchOpenedInTime) {

@@ -12,7 +12,7 @@ namespace {
 constexpr int kSamples = 5;
 constexpr std::size_t kMostBlockWords = 1'000'003;  // 4 MB
 
-// Calls `visit(place in bytes, words)` for each repetition of the block.
+// Calls `visit(offset in bytes, words)` for each repetition of the block.
 template <typename Visit>
 void each_repetition(const Buffer& buffer, std::span<const std::uint32_t> block, const Visit& visit) {
   for (std::size_t at = 0; at < buffer.bytes(); at += block.size_bytes()) {

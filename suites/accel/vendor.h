@@ -1,5 +1,5 @@
-// Which vendor's API this build of a suite is for. Checks are written once and compiled for each of them;
-// where a rule differs, both variants stand in one place:
+// Selects the vendor's API of this build of a suite. Checks are written once and compiled for each vendor. If
+// a rule differs, both variants are written together:
 //
 //   const char* const kCopy = by_vendor("Level Zero specification, Copies",
 //                                       "CUDA Runtime API, cudaMemcpyAsync");
@@ -24,7 +24,7 @@ constexpr T by_vendor([[maybe_unused]] T xpu, [[maybe_unused]] T cuda) {
   }
 }
 
-// Names of codes that checks ask for.
+// Names of codes that checks compare.
 inline constexpr const char* kSuccess = by_vendor("ZE_RESULT_SUCCESS", "cudaSuccess");
 inline constexpr const char* kNotReady = by_vendor("ZE_RESULT_NOT_READY", "cudaErrorNotReady");
 

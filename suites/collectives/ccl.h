@@ -1,5 +1,6 @@
-// What the C interfaces of NCCL and oneCCL have in common: numbers of results, types and reductions, and how ranks find
-// each other. oneCCL's interface follows that of NCCL (https://uxlfoundation.github.io/oneCCL/v2/api.html).
+// The common parts of the C interfaces of NCCL and oneCCL: the values of results, types and reductions, and
+// how ranks find each other. oneCCL's interface follows that of NCCL
+// (https://uxlfoundation.github.io/oneCCL/v2/api.html).
 #pragma once
 
 #include <unistd.h>
@@ -23,14 +24,14 @@ struct Communicator;  // opaque
 
 enum class Code : int {
   kSuccess = 0,
-  kUnhandledError = 1,  // of CUDA; of oneCCL any other error
+  kUnhandledError = 1,  // an error of CUDA; on oneCCL any other error
   kSystemError = 2,
   kInternalError = 3,
   kInvalidArgument = 4,
   kInvalidUsage = 5,
   kRemoteError = 6,
   kInProgress = 7,
-  kNotImplemented = 12  // oneCCL's
+  kNotImplemented = 12  // oneCCL only
 };
 
 enum class DataType : int { kI8, kU8, kI32, kU32, kI64, kU64, kF16, kF32, kF64, kBf16 };
@@ -53,8 +54,8 @@ constexpr RedOp red_op(Reduction reduction) {
 }
 static_assert(data_type(Type::kBf16) == DataType{9} && red_op(Reduction::kMin) == RedOp{3});
 
-// Rank 0 writes its id into the file `key`, where the others wait for it. A key that is there already is that of a run
-// that died: link() refuses to replace it.
+// Publishes the id of rank 0 in the file `key`, where the other ranks wait for it. If the file exists, it was
+// left by an earlier run that crashed. link() refuses to replace it.
 template <typename UniqueId>
 Answer publish(const std::string& key, const UniqueId& id) {
   const std::string draft = key + "." + std::to_string(::getpid());

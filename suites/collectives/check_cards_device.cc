@@ -1,4 +1,4 @@
-// What each rank sees of the machine: the card that was leased for it, as the first and only one.
+// Checks that each rank sees only the card that was leased for it.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -16,9 +16,9 @@ namespace {
 using suite::kGate;
 
 constexpr const char* kMasks = "CUDA Programming Guide, CUDA_VISIBLE_DEVICES; Level Zero, ZE_AFFINITY_MASK";
-constexpr std::size_t kHalf = 16;  // hex digits of a UUID that one number holds
+constexpr std::size_t kHalf = 16;  // hex digits of a UUID that fit in one number
 
-// The PCI address of the one card that the runner leased for this rank; "" when it does not know it.
+// Returns the PCI address of the card that the runner leased for this rank; "" if it is unknown.
 std::string leased_address() {
   const char* const leased = std::getenv(child::kDevicesVariable);
   const auto devices = nlohmann::json::parse(leased != nullptr ? leased : "[]");
@@ -26,7 +26,7 @@ std::string leased_address() {
   return devices.empty() ? "" : devices[0].value("pci", "");
 }
 
-// The UUIDs of the ranks' cards, in the order of ranks.
+// Returns the UUIDs of the cards of all ranks, in rank order.
 std::vector<std::string> uuids_of_all(World& world, const std::string& own) {
   std::vector<std::string> uuids(static_cast<std::size_t>(world.size()));
   for (const std::size_t half : {std::size_t{0}, kHalf}) {
@@ -46,7 +46,7 @@ PROCTOR_CHECK(LeasedCard, EachRankSeesOnlyOwnCard, "C32", kMasks, kGate,
   suite::step("given ranks that each have a card of their own");
   World world;
   const auto visible = accel::Device::list();
-  std::set<std::string> cards;  // whose tiles may be the devices
+  std::set<std::string> cards;  // cards, because the devices can be tiles
   for (const accel::Device& device : visible) {
     const accel::Properties& its = device.properties();
     cards.insert(its.pci.empty() ? its.uuid : its.pci);

@@ -1,6 +1,6 @@
-// A rank that is missing, dead, stopped, late, or disagrees with the others: every other rank ends in an
-// error within its limit, and none with a result. The runner guarantees that every rank ends at all, whatever
-// the library does.
+// Checks with a rank that is missing, dead, stopped or late, or that disagrees with the others. Every other
+// rank must end with an error within its time limit, and none with a result. The runner guarantees that every
+// rank ends, even if the library hangs.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -29,10 +29,11 @@ constexpr const char* kDisagree = "project rule: Ranks with different calls end 
 constexpr const char* kOfAllRanks =
     "oneCCL specification, allreduce: \"the global reduction operation on values from all ranks\"";
 
-// Of what does not succeed any more. What must succeed before has kGroupTimeout: a busy machine may make a rank late.
+// Time limit of operations that must fail. Operations that must succeed before have kGroupTimeout, because a
+// busy machine can delay a rank.
 constexpr std::chrono::milliseconds kLimit{1500};
-constexpr int kBusyMachine = 10;  // times a limit, by which a wait has ended on any machine
-constexpr int kLost = 1;          // the rank that it happens to
+constexpr int kBusyMachine = 10;  // factor for a limit after which a wait has ended on any machine
+constexpr int kLost = 1;          // the rank with the failure
 
 [[noreturn]] void die(int signal) {
   leave(fmt::format("signal:{}", signal));
@@ -40,14 +41,14 @@ constexpr int kLost = 1;          // the rank that it happens to
   for (;;) ::pause();
 }
 
-// Until the runner ends it, when the others are through.
+// Waits until the runner ends this rank, after the other ranks have finished.
 [[noreturn]] void stay_away() {
   leave("ended");
   for (;;) ::pause();
 }
 
-// Rounds until one fails, which it must: what that one was. Bounded, so that a library
-// that notices nothing fails.
+// Repeats the operation until it fails, and returns the failure. The number of rounds is bounded, so that a
+// library that never detects the failure fails the check.
 Answer last_of_many(FailingGroup& group) {
   constexpr int kMost = 20'000;
   for (int round = 0; round < kMost; ++round) {
@@ -57,7 +58,8 @@ Answer last_of_many(FailingGroup& group) {
   return {Ended::kOk, fmt::format("{} rounds, and no error", kMost)};
 }
 
-// Nobody is lost before all have joined: whoever has may be connected before the others are.
+// Waits until all ranks have joined, before a rank is lost. A rank that has joined can be connected earlier
+// than the others.
 void join_together(FailingGroup& group) {
   expect_ok("joining", group.join());
   announce(group.spec().store, "joined", group.rank());
@@ -84,7 +86,7 @@ PROCTOR_CHECK(LostRank, JoinFailsIfRankIsKilled, "C28", kConnect, kGate,
   expect_failure("joining", group.join());
 }
 
-// Killed by another thread while its own is somewhere in one of many operations.
+// Another thread of the rank kills it while the rank runs one of many operations.
 PROCTOR_CHECK(LostRank, RunningOperationFailsAfterKill, "C26", kIoErrors, kGate,
               .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 4) {
   FailingGroup group;
@@ -122,7 +124,7 @@ PROCTOR_CHECK(LostRank, RunningOperationFailsAfterCrash, "C26", kIoErrors, kGate
   group.expect_loss(kLimit);
   if (group.rank() == kLost) {
     leave("signal:11");
-    std::signal(SIGSEGV, SIG_DFL);  // oneCCL ends by exit(1) instead
+    std::signal(SIGSEGV, SIG_DFL);  // the handler of oneCCL would call exit(1)
     std::thread([] { ::raise(SIGSEGV); }).detach();
   }
   expect_failure("all_reduce", last_of_many(group));
@@ -141,7 +143,7 @@ PROCTOR_CHECK(LostRank, OperationFailsIfRankIsSuspended, "C27", kIoErrors, kGate
   expect_failure("all_reduce", last_of_many(group));
 }
 
-// The path of the time limit itself: the rank lives, and comes only when the others have given up.
+// Tests the time limit itself: the rank is alive, but comes only after the others have failed.
 PROCTOR_CHECK(LateRank, OtherRanksFailAtTimeout, "C29", kIoErrors, kGate,
               .faults = {"collective.swallowed_error", "collective.delay_failure:api=all_reduce,us=14000000"},
               .devices = devices_of_a_rank(), .ranks = 3) {
@@ -188,8 +190,9 @@ PROCTOR_CHECK(RankMismatch, JoinFailsIfGroupNamesDiffer, "C21", kConnect, kGate,
   expect_failure("joining", group.join());
 }
 
-// One rank reduces half of what the others do. Gloo sees that a message is longer than what waits for it in a
-// thread of its own, where nobody can catch it: that rank ends by SIGABRT, and the others lose it.
+// One rank reduces half as many elements as the others. Gloo detects in its own thread that a message is
+// longer than the waiting buffer. The check cannot catch that exception: the rank ends with SIGABRT, and the
+// others lose it.
 PROCTOR_CHECK(RankMismatch, OperationFailsIfCountsDiffer, "C21", kDisagree, kWarn,
               .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 3) {
   FailingGroup group;
@@ -198,7 +201,7 @@ PROCTOR_CHECK(RankMismatch, OperationFailsIfCountsDiffer, "C21", kDisagree, kWar
   group.expect_loss(kLimit);
   if (group.rank() == kLost) leave("signal:6");
   const Answer answer = group.all_reduce(0, group.rank() == kLost ? 1024 : 2048);
-  if (group.rank() == kLost) leave("");  // it lives
+  if (group.rank() == kLost) leave("");  // the rank did not end
   expect_failure("all_reduce", answer);
 }
 
@@ -233,11 +236,12 @@ PROCTOR_CHECK(Abort, WaitingOperationReturnsAborted, "C25", "NCCL user guide, nc
   expect_ended("the operation that waited", Ended::kAborted, answer);
 }
 
-// ---- a library that notices nothing ----
+// ---- A library that detects no failures ----
 
 namespace {
 
-// The lost rank ends as it does; the other may wait for it until the runner ends it, and never has a result.
+// The lost rank ends by calling `end`. The other rank may wait until the runner ends it, but must never have
+// a result.
 void lose_a_rank_of_oneccl(const std::function<void()>& end) {
   FailingGroup group("failing", "oneccl");
   expect_ok("joining", group.join());
@@ -250,7 +254,7 @@ void lose_a_rank_of_oneccl(const std::function<void()>& end) {
 
 }  // namespace
 
-// oneCCL waits, spinning, for whoever does not come (docs/reference/oneccl.md).
+// oneCCL busy-waits for a rank that does not come (docs/reference/oneccl.md).
 PROCTOR_CHECK(OneCcl, KilledRankPreventsAllReduceSuccess, "C26", kOfAllRanks, kGate,
               .faults = {"collective.succeed_after_timeout"}, .devices = devices_of_a_rank(), .ranks = 2) {
   lose_a_rank_of_oneccl([] { die(SIGKILL); });
@@ -264,12 +268,12 @@ PROCTOR_CHECK(OneCcl, SuspendedRankPreventsAllReduceSuccess, "C27", kOfAllRanks,
   });
 }
 
-// ---- what is left of a run that died ----
+// ---- Leftovers of a crashed run ----
 
 PROCTOR_CHECK(Store, JoinFailsWithStaleKeys, "C38", "Gloo, gloo/rendezvous/file_store.cc", kGate,
               .faults = {"collective.swallowed_error"}, .devices = devices_of_a_rank(), .ranks = 2) {
   const RankFacts facts = rank_facts();
-  FailingGroup group("crashed");  // before anybody waits: without the library all skip
+  FailingGroup group("crashed");  // created before any rank waits: all ranks skip if the library is missing
   need_feature(group.features().time_limit, "time_limit");
   group.expect_loss(kLimit);
   step("given the keys of a run that died in the store");

@@ -1,4 +1,4 @@
-// Sums of floating-point numbers that must round, and numbers that are none.
+// Checks sums of floating-point numbers that require rounding, and of NaN and infinity.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ constexpr const char* kOneResult =
     "specification, allreduce: \"distributes the result back to all ranks\"";
 constexpr const char* kIeee = "IEEE 754, 6.1 and 6.2";
 
-// Between 1 and 2, with all digits: sums of them round.
+// Returns a number between 1 and 2 with all digits of its type, so that sums are rounded.
 double fraction(int rank, std::size_t index) {
   const double x = std::sin(static_cast<double>(index) * 12.9898 + rank * 78.233) * 43758.5453;
   return 1 + (x - std::floor(x));
@@ -40,13 +40,13 @@ Bytes reals(Type type, const std::vector<double>& values) {
   return bytes;
 }
 
-// What kind of number it is, or the number itself: one NaN is as good as another.
+// Returns "NaN" for every NaN, otherwise the number.
 std::string kind_of(double value) {
   if (std::isnan(value)) return "NaN";
   return fmt::format("{}", value);
 }
 
-// The floating types that the library reduces.
+// Returns the floating types that the library can reduce.
 std::vector<Type> floats_of(const World& world, Reduction reduction = Reduction::kSum) {
   std::vector<Type> types;
   for (const Type type : {Type::kF16, Type::kBf16, Type::kF32, Type::kF64}) {
@@ -57,7 +57,8 @@ std::vector<Type> floats_of(const World& world, Reduction reduction = Reduction:
 
 }  // namespace
 
-// |error| <= eps log2(n) / (1 - eps log2(n)) |expected|, where nothing cancels; a NaN is over every bound.
+// If there is no cancellation: |error| <= eps log2(n) / (1 - eps log2(n)) |expected|. A NaN exceeds every
+// bound.
 PROCTOR_CHECK(FloatReduction, SumErrorIsWithinBound, "C04", kOneCclTests, kGate,
               .faults = {"collective.wrong_rounding:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
@@ -86,8 +87,8 @@ PROCTOR_CHECK(FloatReduction, SumErrorIsWithinBound, "C04", kOneCclTests, kGate,
   }
 }
 
-// Five times the same: the same bits each time. (No library promises it of itself; training that is to be
-// repeated needs it of one and the same group.)
+// Five repetitions must have the same bits. Libraries do not guarantee this in general, but repeatable
+// training requires it within one group.
 PROCTOR_CHECK(FloatReduction, RepeatedSumIsBitIdentical, "C13", "project rule: Training must be repeatable.",
               kWarn, .faults = {"collective.wrong_rounding:api=all_reduce,after=2,times=1"},
               .devices = devices_of_a_rank(), .ranks = 4) {
@@ -101,7 +102,7 @@ PROCTOR_CHECK(FloatReduction, RepeatedSumIsBitIdentical, "C13", "project rule: T
   }
 }
 
-// Ranks that go on with different bits drift apart.
+// Ranks with different bits would diverge in later steps.
 PROCTOR_CHECK(FloatReduction, EveryRankHasSameBits, "C14", kOneResult, kGate,
               .faults = {"collective.wrong_rounding:api=all_reduce,dev=1"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
@@ -112,7 +113,8 @@ PROCTOR_CHECK(FloatReduction, EveryRankHasSameBits, "C14", kOneResult, kGate,
   }
 }
 
-// Given one rank's NaN or infinity, and two infinities that have no sum; everything else stays what it is.
+// One rank has a NaN or an infinity, and both have infinities without a defined sum. All other sums are
+// unchanged.
 PROCTOR_CHECK(FloatReduction, NanAndInfinityPropagate, "C05", kIeee, kGate,
               .faults = {"collective.dropped_contribution:api=all_reduce,dev=1"},
               .devices = devices_of_a_rank(), .ranks = 2) {
@@ -130,8 +132,8 @@ PROCTOR_CHECK(FloatReduction, NanAndInfinityPropagate, "C05", kIeee, kGate,
   }
 }
 
-// No library says what the smaller of a number and a NaN is. Whatever it is, all ranks must agree, and a
-// result that hides the NaN is told: gradients that are checked after such a reduction look sound.
+// No library defines the minimum of a number and a NaN. All ranks must have the same result. A result that
+// hides the NaN is measured, because gradients that are checked after such a reduction look valid.
 PROCTOR_CHECK(FloatReduction, NanMinMaxMatchesAcrossRanks, "C05", "IEEE 754, 9.6 (minimum, minimumNumber)",
               kInfo, .faults = {"collective.return_previous_result:api=all_reduce,dev=1"},
               .devices = devices_of_a_rank(), .ranks = 4) {
@@ -139,7 +141,7 @@ PROCTOR_CHECK(FloatReduction, NanMinMaxMatchesAcrossRanks, "C05", "IEEE 754, 9.6
   for (const Reduction reduction : {Reduction::kMin, Reduction::kMax}) {
     world.need(Operation::kAllReduce, Type::kF32, reduction);
     std::vector<double> values(4, 1 + world.rank());
-    values[static_cast<std::size_t>(world.rank())] = kNan;  // element i: rank i's is a NaN
+    values[static_cast<std::size_t>(world.rank())] = kNan;  // element i of rank i is a NaN
     const Bytes got =
         world.result_of({.type = Type::kF32, .reduction = reduction, .count = 4}, reals(Type::kF32, values));
     world.expect_same_everywhere(to_string(reduction), got);
@@ -149,7 +151,8 @@ PROCTOR_CHECK(FloatReduction, NanMinMaxMatchesAcrossRanks, "C05", "IEEE 754, 9.6
   }
 }
 
-// Four times 60000 is no f16: the sum is infinite, neither wrapped around nor the largest number.
+// Four times 60000 exceeds the range of f16. The sum must be infinite. It must not wrap around or be the
+// largest number.
 PROCTOR_CHECK(HalfPrecision, OverflowingSumIsInfinite, "C44", "IEEE 754, 7.4 (overflow)", kGate,
               .faults = {"collective.return_previous_result:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
@@ -162,8 +165,8 @@ PROCTOR_CHECK(HalfPrecision, OverflowingSumIsInfinite, "C44", "IEEE 754, 7.4 (ov
   suite::expect_same("4 x -60000", kind_of(-kInfinity), kind_of(real_of(Type::kF16, got.data() + 2)));
 }
 
-// 2048 is where f16 cannot count on by 1. What 2048 + 1 + 1 + 1 becomes tells how the library adds: 2052 with
-// wide sums, 2050 or 2048 when each step rounds. All ranks get the same of these.
+// From 2048 on, f16 cannot represent every integer. The sum 2048 + 1 + 1 + 1 shows how the library adds: 2052
+// with wide sums, 2050 or 2048 if each step rounds. All ranks must have the same value of these.
 PROCTOR_CHECK(HalfPrecision, RoundedSumHasAllowedValue, "C44", "IEEE 754, 4.3.1 (roundTiesToEven)", kGate,
               .faults = {"collective.wrong_rounding:api=all_reduce,dev=1"}, .devices = devices_of_a_rank(),
               .ranks = 4) {

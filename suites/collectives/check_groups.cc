@@ -1,4 +1,5 @@
-// Groups: of one rank, of some of them, of the same twice; what a barrier holds, and what abort ends.
+// Checks groups: of one rank, of some ranks, and two groups of the same ranks. It also checks barriers,
+// abort, and groups that are created repeatedly.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ namespace fs = std::filesystem;
 using suite::kGate;
 using suite::step;
 
-// This rank's group of those with the same `part`, in the order of ranks.
+// Returns the specification of this rank's group `name`.
 GroupSpec part_of(const std::string& name, int rank, int size, const std::string& store) {
   return {.rank = rank, .size = size, .store = store, .name = name, .timeout = kGroupTimeout};
 }
@@ -43,8 +44,8 @@ int marks(const std::string& store, const std::string& what, int round, int size
   return count;
 }
 
-// Until all others are about to enter the barrier, and a while longer, which makes it likelier that one that leaves too
-// early is seen.
+// Waits until all other ranks are about to enter the barrier, and 10 ms longer. The delay makes it more
+// likely that a rank which leaves too early is detected.
 void await_others(World& world, int round) {
   while (marks(world.store(), "comes", round, world.size()) < world.size() - 1) std::this_thread::yield();
   std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -52,7 +53,7 @@ void await_others(World& world, int round) {
 
 }  // namespace
 
-// With one rank each operation gives back what it was given.
+// In a group of one rank, each operation returns its input.
 PROCTOR_CHECK(SingleRank, EveryOperationReturnsInput, "C01", kNcclTests, kGate,
               .faults = {"collective.truncated_message"}, .devices = devices_of_a_rank()) {
   const TempDir store;
@@ -62,15 +63,15 @@ PROCTOR_CHECK(SingleRank, EveryOperationReturnsInput, "C01", kNcclTests, kGate,
       const Exercise exercise{
           .operation = operation_named(name), .type = type, .count = 100, .counts = {100}};
       const Bytes result = world.verify(exercise);
-      if (!world.supports(exercise.operation, type)) continue;  // and was refused
+      if (!world.supports(exercise.operation, type)) continue;  // verify() has checked that it was refused
       expect_elements(name + " of one rank", type, input_of(exercise, 0, 1), result);
     }
   }
   if (world.supports(Operation::kBarrier, Type::kU8)) expect_ok("a barrier of one rank", world.barrier());
 }
 
-// The halves work at the same time, each for itself, and the whole group goes on as
-// before (nccl-tests: NCCL_TESTS_SPLIT).
+// Both halves of the ranks work independently at the same time, and the whole group continues to work
+// (nccl-tests: NCCL_TESTS_SPLIT).
 PROCTOR_CHECK(ConcurrentGroups, SubgroupsAndParentDoNotMix, "C23", kNcclTests, kGate,
               .faults = {"collective.return_previous_result:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
@@ -83,7 +84,7 @@ PROCTOR_CHECK(ConcurrentGroups, SubgroupsAndParentDoNotMix, "C23", kNcclTests, k
   }
 }
 
-// The same ranks twice: what belongs to one group does not arrive in the other.
+// Two groups contain the same ranks. A message of one group must not arrive in the other.
 PROCTOR_CHECK(ConcurrentGroups, SameRankGroupsDoNotMix, "C23", kNcclTests, kGate,
               .faults = {"collective.dropped_contribution:api=reduce"}, .devices = devices_of_a_rank(),
               .ranks = 2) {
@@ -95,7 +96,7 @@ PROCTOR_CHECK(ConcurrentGroups, SameRankGroupsDoNotMix, "C23", kNcclTests, kGate
   }
 }
 
-// No rank leaves a barrier before the last has entered. Each is the last once.
+// No rank may leave a barrier before the last rank has entered. Each rank is the last one once.
 PROCTOR_CHECK(Barrier, NoRankLeavesBeforeLastEnters, "C40", "Gloo, gloo/test/barrier_test.cc", kGate,
               .faults = {"collective.skip_barrier"}, .devices = devices_of_a_rank(), .ranks = 4) {
   World world;
@@ -111,8 +112,8 @@ PROCTOR_CHECK(Barrier, NoRankLeavesBeforeLastEnters, "C40", "Gloo, gloo/test/bar
   }
 }
 
-// What comes in time is served, however short the limit that the group has: nobody reports a rank as late
-// that is not. What is in time on a busy machine, its first barriers show.
+// An operation within its time limit must succeed, even if the limit is short: no rank may be reported as
+// late that is in time. The duration of the first barriers determines a limit that suits a busy machine.
 PROCTOR_CHECK(Barrier, RanksWithinTimeoutSucceed, "C29", "Gloo, gloo/test/barrier_test.cc", kGate,
               .faults = {"collective.skip_barrier", "collective.late_rank:dev=1,after=4,us=9000000,times=1"},
               .devices = devices_of_a_rank(), .ranks = 2) {
@@ -140,7 +141,7 @@ PROCTOR_CHECK(Barrier, RanksWithinTimeoutSucceed, "C29", "Gloo, gloo/test/barrie
   world.set_timeout(kGroupTimeout);
 }
 
-// After abort everything ends at once as aborted, and to abort again does nothing.
+// After an abort, every operation ends immediately as aborted. A second abort has no effect.
 PROCTOR_CHECK(Abort, LaterOperationsReturnAborted, "C25", "project rule: An aborted group stays aborted.",
               suite::kWarn, .faults = {"collective.abort_ignored"}, .devices = devices_of_a_rank(),
               .ranks = 2) {
@@ -155,9 +156,8 @@ PROCTOR_CHECK(Abort, LaterOperationsReturnAborted, "C25", "project rule: An abor
   }
 }
 
-// Groups that come and go: made again and again without leaving anything behind, and made anew
-// without a rank that died, which is what fault-tolerant training does: nobody waits for the dead rank, and
-// messages that were on their way are gone.
+// Groups are created repeatedly without leaks. They are also created without a rank that died, as
+// fault-tolerant training does. No rank waits for the dead rank, and its pending messages are lost.
 
 namespace {
 
@@ -167,7 +167,7 @@ using suite::sized;
 using suite::step;
 
 constexpr const char* kFaultTolerance = "torchft, process_group.py (configure) and manager.py (quorum)";
-// What a process holds of the system.
+// The system resources of a process.
 struct Holdings {
   std::size_t descriptors = 0;
   std::size_t threads = 0;
@@ -188,7 +188,8 @@ Holdings holdings() {
 
 constexpr int kGroups = 100;
 
-// What a library keeps once for all groups is its own matter, and so is memory, which its allocator may keep.
+// Resources that a library holds once for all groups are allowed. Memory is not compared, because an
+// allocator may keep it.
 void expect_none_of_each(const std::string& what, std::size_t before, std::size_t after) {
   suite::expect_true(after < before + kGroups / 2,
                      fmt::format("{}: {} before {} groups and {} after, so no group keeps one", what, before,
@@ -197,7 +198,8 @@ void expect_none_of_each(const std::string& what, std::size_t before, std::size_
 
 }  // namespace
 
-// Hundred groups one after the other; the first few fill the caches of the library and of the allocator.
+// Creates a hundred groups one after another. The first few fill the caches of the library and of the
+// allocator.
 PROCTOR_CHECK(
     GroupCleanup, HundredGroupsLeakNoResources, "C24",
     "NCCL user guide, ncclCommDestroy: \"frees the local resources that are allocated to the communicator\"",
@@ -217,9 +219,10 @@ PROCTOR_CHECK(
   expect_none_of_each("shared segments", before.shared_segments, after.shared_segments);
 }
 
-// ---- a member that may die, in a process of its own ----
+// ---- A member that may die, in a separate process ----
 
-// Orders: "join EPOCH RANK SIZE STORE", "reduce ROUND"; the answer to each is how it ended.
+// The input lines are "join EPOCH RANK SIZE STORE" and "reduce ROUND". The response to each is the end of the
+// operation.
 PROCTOR_HELPER(member) {
   std::unique_ptr<FailingGroup> group;
   for (std::string line = suite::wait_for_input(); !line.empty(); line = suite::wait_for_input()) {
@@ -232,14 +235,14 @@ PROCTOR_HELPER(member) {
       spec.timeout = kGroupTimeout;
       order >> epoch >> spec.rank >> spec.size >> spec.store;
       spec.name = "epoch." + epoch;
-      group.reset();  // of the epoch before
+      group.reset();  // the group of the previous epoch
       group = std::make_unique<FailingGroup>(spec);
       answer = group->join();
     } else if (group) {
       int round = 0;
       order >> round;
       answer = group->all_reduce(round);
-      if (!answer.ok()) group.reset();  // so that whoever waits for this member does not wait for its limit
+      if (!answer.ok()) group.reset();  // ranks that wait for this member then fail before their limit
     }
     suite::answer({{"ended", to_string(answer.ended)}, {"text", answer.text}});
   }
@@ -276,7 +279,8 @@ class Member {
   suite::Helper helper_;
 };
 
-// Who takes part in an epoch: every rank says whether it does, and all count alike.
+// Returns the members of an epoch. Every rank announces whether it takes part, so all ranks compute the same
+// list.
 std::vector<int> quorum(const RankFacts& facts, int epoch, bool present) {
   const auto mark = [epoch](bool is) { return fmt::format("{}.{}", is ? "present" : "absent", epoch); };
   announce(facts.store, mark(present), facts.rank);
@@ -289,7 +293,7 @@ std::vector<int> quorum(const RankFacts& facts, int epoch, bool present) {
   return members;
 }
 
-// Joins the epoch with whoever is there, and works: the numbers are those of this epoch.
+// Joins the epoch with the ranks that are present, and reduces the numbers of this epoch.
 void work_in(Member& member, const RankFacts& facts, int epoch) {
   const std::vector<int> members = quorum(facts, epoch, true);
   const auto position = std::find(members.begin(), members.end(), facts.rank) - members.begin();
@@ -301,7 +305,8 @@ void work_in(Member& member, const RankFacts& facts, int epoch) {
 
 }  // namespace
 
-// One of four dies; three go on under a new epoch with the right results; it comes back, and four go on.
+// One of four members dies. Three continue in a new epoch with correct results. Then it rejoins, and four
+// continue.
 PROCTOR_CHECK(Reconfiguration, SurvivorsContinueAndRankRejoins, "S1.23", kFaultTolerance, kGate,
               .faults = {"collective.swallowed_error", "collective.return_previous_result:api=all_reduce"},
               .devices = devices_of_a_rank(), .ranks = 4,

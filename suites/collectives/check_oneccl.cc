@@ -1,5 +1,6 @@
-// oneCCL: the rules that the other checks test with the chosen library, but in few checks that each do much,
-// because oneCCL needs 1 s to connect two ranks and 1.5 s for four, whatever they do then (docs/reference/oneccl.md).
+// Checks of oneCCL. The rules are those that other checks test with the chosen library. Here a few checks
+// cover many cases each, because oneCCL needs 1 s to connect two ranks and 1.5 s for four, whatever they do
+// afterwards (docs/reference/oneccl.md).
 #include <array>
 
 #include "suites/collectives/rule.h"
@@ -13,7 +14,7 @@ using suite::kGate;
 
 constexpr const char* kSource = "oneCCL specification, Collective Operations; tests/functional";
 
-// Of the operations that oneCCL's C interface has.
+// The operations of oneCCL's C interface, by group.
 constexpr std::array kMoving{Operation::kAllGather, Operation::kBroadcast, Operation::kScatter,
                              Operation::kAllToAll, Operation::kAllToAllv};
 constexpr std::array kReducing{Operation::kAllReduce, Operation::kReduce, Operation::kReduceScatter};
@@ -24,7 +25,7 @@ constexpr std::array kInPlace{Operation::kAllReduce, Operation::kAllGather,     
 constexpr std::array kReductionsOfAll{Reduction::kSum, Reduction::kProduct, Reduction::kMin, Reduction::kMax,
                                       Reduction::kAverage};
 
-// How much each rank gives to an all_to_allv: the second nothing.
+// Returns how many elements each rank passes to an all_to_allv. The second rank passes none.
 std::vector<std::size_t> uneven_counts(Operation operation, int size, std::size_t count) {
   if (operation != Operation::kAllToAllv) return {};
   std::vector<std::size_t> counts(static_cast<std::size_t>(size), count);
@@ -43,7 +44,7 @@ void verify_each(World& world, const Operations& operations, Exercise exercise) 
 
 }  // namespace
 
-// Every type by every reduction; what the library does not have (average) is refused.
+// Tests every type with every reduction. A reduction that the library lacks (average) must be refused.
 PROCTOR_CHECK(OneCcl, EveryTypeAndReductionIsExact, "C06", kSource, kGate,
               .faults = {"collective.dropped_contribution:api=reduce*"}, .devices = devices_of_a_rank(),
               .ranks = 2) {
@@ -55,7 +56,7 @@ PROCTOR_CHECK(OneCcl, EveryTypeAndReductionIsExact, "C06", kSource, kGate,
   }
 }
 
-// Bit for bit.
+// Compares the bytes.
 PROCTOR_CHECK(OneCcl, EveryTypeArrivesUnchanged, "C07", kSource, kGate,
               .faults = {"collective.swapped_ranks:api=all_gather"}, .devices = devices_of_a_rank(),
               .ranks = 2) {
@@ -63,8 +64,8 @@ PROCTOR_CHECK(OneCcl, EveryTypeArrivesUnchanged, "C07", kSource, kGate,
   for (const auto& type : type_names()) verify_each(world, kMoving, {.type = type_named(type), .count = 17});
 }
 
-// None, one, primes, around powers of two, by three ranks, which divide none of them
-// evenly; each rank as the root.
+// The counts are zero, one, primes, and numbers around powers of two. They are not multiples of the three
+// ranks. Each rank is the root once.
 PROCTOR_CHECK(OneCcl, EveryCountAndRootIsExact, "C09", kSource, kGate,
               .faults = {"collective.truncated_message:api=broadcast", "collective.wrong_root:api=scatter"},
               .devices = devices_of_a_rank(), .ranks = 3) {
@@ -78,7 +79,8 @@ PROCTOR_CHECK(OneCcl, EveryCountAndRootIsExact, "C09", kSource, kGate,
   for (int root = 1; root < world.size(); ++root) verify_each(world, kRooted, {.count = 50, .root = root});
 }
 
-// In place is out of place, bit for bit; buffers that begin off an aligned address, and elsewhere each round.
+// In-place results must have the same bits as out-of-place results. Buffers begin at unaligned addresses,
+// which change in each round.
 PROCTOR_CHECK(OneCcl, InPlaceUnalignedResultsAreExact, "C08", kSource, kGate,
               .faults = {"collective.return_previous_result:api=all_gather"}, .devices = devices_of_a_rank(),
               .ranks = 2) {
@@ -92,14 +94,14 @@ PROCTOR_CHECK(OneCcl, InPlaceUnalignedResultsAreExact, "C08", kSource, kGate,
   }
 }
 
-// One behind the other, none twice and none left out.
+// Each message must arrive once, in order.
 PROCTOR_CHECK(OneCcl, MessagesArriveInOrder, "C39", kSource, kGate,
               .faults = {"collective.duplicated_message"}, .devices = devices_of_a_rank(), .ranks = 2) {
   World world("oneccl");
   for (int number = 0; number < 20; ++number) {
     suite::step("given message " + std::to_string(number));
     const Bytes sent(4099, static_cast<std::byte>(number + 1));
-    if (world.rank() == number / 10) {  // ten one way, then ten the other
+    if (world.rank() == number / 10) {  // ten messages in one direction, then ten in the other
       expect_ok("send", world.send(1 - world.rank(), sent));
     } else {
       Bytes got(sent.size());
@@ -109,7 +111,7 @@ PROCTOR_CHECK(OneCcl, MessagesArriveInOrder, "C39", kSource, kGate,
   }
 }
 
-// The same numbers give the same bits, on every rank, however often.
+// The same numbers must have a sum with the same bits, on every rank and in every repetition.
 PROCTOR_CHECK(OneCcl, RepeatedSumIsBitIdentical, "C13", kSource, kGate,
               .faults = {"collective.wrong_rounding:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 4) {

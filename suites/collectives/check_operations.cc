@@ -1,4 +1,5 @@
-// Operations over every type, count, place and root; then the reductions of all_reduce, and the order of messages.
+// Checks operations with every type, count, buffer position and root. It also checks the reductions of
+// all_reduce and the order of messages.
 #include <fmt/format.h>
 
 #include "suites/collectives/rule.h"
@@ -13,7 +14,8 @@ using suite::kGate;
 
 Operation operation() { return operation_named(suite::parameter()); }
 
-// How much each of `size` ranks gives where that is not the same for all: none of the second.
+// Returns how many elements each of `size` ranks passes to an operation with uneven counts. The second rank
+// passes none.
 std::vector<std::size_t> uneven(int size, std::size_t count) {
   if (operation() != Operation::kAllGatherv && operation() != Operation::kAllToAllv) return {};
   std::vector<std::size_t> counts;
@@ -31,7 +33,8 @@ std::vector<std::string> rooted_operations() { return {"broadcast", "reduce", "g
 
 }  // namespace
 
-// Every operation moves every type, bit for bit; those that reduce, where the library does.
+// Every operation must transfer every type without changing a bit. Reductions are tested as far as the
+// library supports them.
 PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, EveryTypeGivesExactResult, "C07", kNcclTests,
                    kGate,
                    .faults = {"collective.swapped_ranks:api=all_gather",
@@ -46,7 +49,8 @@ PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, EveryTypeGivesExactR
   }
 }
 
-// None, one, fewer than ranks, primes, around powers of two; three ranks, which divide none of them evenly.
+// The counts are zero, one, less than the number of ranks, primes, and numbers around powers of two. They are
+// not multiples of the three ranks.
 PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, EveryCountGivesExactResult, "C09", kGlooTests,
                    kGate, .faults = {"collective.truncated_message:api=broadcast"},
                    .devices = devices_of_a_rank(), .ranks = 3) {
@@ -56,7 +60,8 @@ PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, EveryCountGivesExact
   }
 }
 
-// In place is out of place, bit for bit, and neither writes beside its buffer.
+// In-place results must have the same bits as out-of-place results. Neither variant may write outside its
+// buffer.
 PROCTOR_CHECK_EACH(operations_in_place(), Collective, InPlaceMatchesOutOfPlace, "C08", kNcclTests, kGate,
                    .faults = {"collective.return_previous_result:api=all_gather"},
                    .devices = devices_of_a_rank(), .ranks = 4) {
@@ -69,7 +74,7 @@ PROCTOR_CHECK_EACH(operations_in_place(), Collective, InPlaceMatchesOutOfPlace, 
   }
 }
 
-// nccl-tests -u: buffers that begin one element behind an aligned address, and three.
+// Like nccl-tests -u: the buffers begin one element, and three elements, after an aligned address.
 PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, UnalignedBuffersGiveExactResult, "C09",
                    kNcclTests, kGate, .faults = {"collective.truncated_message:api=all_to_all"},
                    .devices = devices_of_a_rank(), .ranks = 2) {
@@ -85,7 +90,7 @@ PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, UnalignedBuffersGive
   }
 }
 
-// nccl-tests -r all: each rank is the root once, and once more with other numbers.
+// Like nccl-tests -r all: each rank is the root once, and a second time with other numbers.
 PROCTOR_CHECK_EACH(rooted_operations(), Collective, EveryRootGivesExactResult, "C11", kNcclTests, kGate,
                    .faults = {"collective.wrong_root:api=broadcast", "collective.wrong_root:api=scatter"},
                    .devices = devices_of_a_rank(), .ranks = 4) {
@@ -97,7 +102,7 @@ PROCTOR_CHECK_EACH(rooted_operations(), Collective, EveryRootGivesExactResult, "
   }
 }
 
-// Many rounds with other numbers each: what is left of the round before shows.
+// Each of many rounds has other numbers, so that data of the previous round would be detected.
 PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, RepeatedRoundsHaveNoStaleData, "C10", kNcclTests,
                    kGate,
                    .faults = {"collective.return_previous_result:api=reduce_scatter",
@@ -109,7 +114,7 @@ PROCTOR_CHECK_EACH(exercised_operation_names(), Collective, RepeatedRoundsHaveNo
   }
 }
 
-// Ranks that give and get nothing: the first, the last, all but one, all.
+// Some ranks send and receive nothing: the first, the last, all but one, all.
 PROCTOR_CHECK(UnevenCounts, AllGathervAcceptsEmptyRanks, "C12", kGlooTests, kGate,
               .faults = {"collective.swapped_ranks:api=all_gatherv"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
@@ -132,8 +137,8 @@ PROCTOR_CHECK(UnevenCounts, AllToAllvAcceptsEmptyRanks, "C12", kOneCclTests, kGa
   }
 }
 
-// all_reduce: every rank gets the reduction of what all ranks gave, exactly, because the numbers are such
-// that no order of adding them up rounds.
+// ---- all_reduce ---- Every rank must have the exact reduction of the input of all ranks. The numbers are
+// chosen so that no order of adding them needs rounding.
 
 namespace {
 
@@ -145,7 +150,7 @@ constexpr std::array kFloats{Type::kF16, Type::kBf16, Type::kF32, Type::kF64};
 
 }  // namespace
 
-// Every type by every reduction (nccl-tests: -d all -o all), as far as the library has it.
+// Tests every type with every reduction that the library supports (nccl-tests: -d all -o all).
 PROCTOR_CHECK_EACH(type_names(), AllReduce, EveryReductionIsExact, "C06", kNcclTests, kGate,
                    .faults = {"collective.dropped_contribution:api=all_reduce",
                               "collective.truncated_message:api=all_reduce"},
@@ -161,7 +166,7 @@ PROCTOR_CHECK_EACH(type_names(), AllReduce, EveryReductionIsExact, "C06", kNcclT
   }
 }
 
-// A library has not all of them, and says so instead of giving something else for a result.
+// A library need not support all of them, but must refuse the others instead of returning a wrong result.
 PROCTOR_CHECK(AllReduce, UnsupportedTypeOrReductionIsRejected, "C06",
               "project rule: A library refuses a type or reduction that it lacks.", suite::kWarn,
               .faults = {"collective.swallowed_error:api=all_reduce"}, .devices = devices_of_a_rank(),
@@ -179,7 +184,7 @@ PROCTOR_CHECK(AllReduce, UnsupportedTypeOrReductionIsRejected, "C06",
   if (lacking == 0) world.skip("needs:a_reduction_that_the_library_lacks");
 }
 
-// Closed forms, 2 ranks: sums of integers as wide as their type allows.
+// Two ranks; the expected sums are closed formulas. The integers use the full width of their type.
 PROCTOR_CHECK(AllReduce, IntegerSumsAreExact, "C02", kGlooTests, kGate,
               .faults = {"collective.dropped_contribution:api=all_reduce,dev=1,kernel=u64"},
               .devices = devices_of_a_rank(), .ranks = 2) {
@@ -189,7 +194,7 @@ PROCTOR_CHECK(AllReduce, IntegerSumsAreExact, "C02", kGlooTests, kGate,
   }
 }
 
-// Sums that have all digits of their type and yet need no rounding: tolerance 0.
+// The sums use all digits of their type and still need no rounding, so the tolerance is 0.
 PROCTOR_CHECK(AllReduce, FloatsWithoutRoundingAreExact, "C03", kNcclTests, kGate,
               .faults = {"collective.wrong_rounding:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
@@ -201,8 +206,8 @@ PROCTOR_CHECK(AllReduce, FloatsWithoutRoundingAreExact, "C03", kNcclTests, kGate
   }
 }
 
-// nccl-tests rotate where buffers begin from iteration to iteration: a pointer or a result that is left from
-// the round before would show (stale buffers of a group that was torn down have been seen).
+// Like nccl-tests, the buffers begin at a different position in each iteration. A pointer or result of the
+// previous round would be detected. Stale buffers of a destroyed group have occurred in practice.
 PROCTOR_CHECK(AllReduce, ChangedBufferAddressesGiveExactResult, "C10", kNcclTests, kGate,
               .faults = {"collective.return_previous_result:api=all_reduce"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
@@ -216,8 +221,8 @@ PROCTOR_CHECK(AllReduce, ChangedBufferAddressesGiveExactResult, "C10", kNcclTest
   }
 }
 
-// As many elements as a rank's chunk divides evenly, one less and one more, up to a quarter of a MiB; a MiB
-// at size full.
+// The counts are multiples of a rank's chunk, one less and one more, up to a quarter of a MiB (one MiB at
+// size full).
 PROCTOR_CHECK(AllReduce, LargeCountsGiveExactResult, "C09", kGlooTests, kGate,
               .faults = {"collective.truncated_message:api=all_reduce,min=4096"},
               .devices = devices_of_a_rank(), .ranks = 2,
@@ -229,7 +234,7 @@ PROCTOR_CHECK(AllReduce, LargeCountsGiveExactResult, "C09", kGlooTests, kGate,
   }
 }
 
-// The numbers of the ranks change places, so that each is added by another rank in another order.
+// The ranks exchange their numbers, so that each number is added by another rank in another order.
 PROCTOR_CHECK(
     AllReduce, PermutedRankInputsKeepIntegerSum, "C45",
     "NCCL user guide, ncclAllReduce: \"Reduces data arrays of length count in sendbuff using op operation\"",
@@ -244,14 +249,14 @@ PROCTOR_CHECK(
   }
 }
 
-// send and receive: from one rank to another, in order.
+// ---- send and receive ----
 
 namespace {
 
 using suite::kGate;
 using suite::step;
 
-// Of `bytes` bytes, other ones for every sender and number.
+// Returns a message of `bytes` bytes, different for each sender and number.
 Bytes message(int from, int number, std::size_t bytes) {
   Bytes result(bytes);
   for (std::size_t i = 0; i < bytes; ++i) {
@@ -273,7 +278,7 @@ void send_message(World& world, int to, int number, std::size_t bytes, std::uint
 
 }  // namespace
 
-// Once around: each rank to the next. Even ranks send first, so nobody waits for itself.
+// Each rank sends to the next one in a ring. Even ranks send first, which prevents a deadlock.
 PROCTOR_CHECK(PointToPoint, MessagesArriveUnchanged, "C39", "Gloo, gloo/test/send_recv_test.cc", kGate,
               .faults = {"collective.truncated_message:api=receive"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
@@ -290,7 +295,7 @@ PROCTOR_CHECK(PointToPoint, MessagesArriveUnchanged, "C39", "Gloo, gloo/test/sen
   }
 }
 
-// One behind the other, none twice and none left out.
+// Each message must arrive once, in order.
 PROCTOR_CHECK(PointToPoint, MessagesArriveOnceInOrder, "C39", "Gloo, gloo/test/send_recv_test.cc", kGate,
               .faults = {"collective.duplicated_message", "collective.return_previous_result:api=receive"},
               .devices = devices_of_a_rank(), .ranks = 2) {
@@ -305,7 +310,7 @@ PROCTOR_CHECK(PointToPoint, MessagesArriveOnceInOrder, "C39", "Gloo, gloo/test/s
   }
 }
 
-// A message of no bytes is a message: it counts, and the next one is whole.
+// A message of zero bytes must be delivered, and the next one must be complete.
 PROCTOR_CHECK(PointToPoint, EmptyMessagesAreDelivered, "C39", "Gloo, gloo/test/send_recv_test.cc", kGate,
               .faults = {"collective.truncated_message:api=receive,min=8"}, .devices = devices_of_a_rank(),
               .ranks = 2) {
@@ -321,7 +326,7 @@ PROCTOR_CHECK(PointToPoint, EmptyMessagesAreDelivered, "C39", "Gloo, gloo/test/s
   }
 }
 
-// Whoever comes first: each of the others once, and the receiver is told whose it is.
+// Receives from any rank: one message of each other rank. The receiver must be given the sender's rank.
 PROCTOR_CHECK(PointToPoint, AnySourceReceiveReportsSender, "C39", "Gloo, gloo/test/send_recv_test.cc", kGate,
               .faults = {"collective.swapped_ranks:api=receive"}, .devices = devices_of_a_rank(),
               .ranks = 4) {
@@ -340,7 +345,7 @@ PROCTOR_CHECK(PointToPoint, AnySourceReceiveReportsSender, "C39", "Gloo, gloo/te
   suite::expect_same("messages from each rank", "0 1 1 1", fmt::format("{}", fmt::join(came, " ")));
 }
 
-// Two tags are two streams: each in its own order, whatever the other does.
+// Messages with two tags are two independent streams. Each stream keeps its own order.
 PROCTOR_CHECK(PointToPoint, TagsSeparateMessages, "C39", "Gloo, docs of transport: slots", kGate,
               .faults = {"collective.duplicated_message"}, .devices = devices_of_a_rank(), .ranks = 2) {
   World world;

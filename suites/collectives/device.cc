@@ -10,7 +10,7 @@ struct MemorySpace::Impl {
   accel::Context context = accel::leased();
   accel::Queue queue{context};
 
-  // On the device; at least one byte, so that it has an address.
+  // Returns a buffer on the device, of at least one byte, so that it has an address.
   accel::Buffer buffer_of(const Bytes& bytes) {
     auto buffer = accel::device_memory(context, bytes.size() + 1);
     if (!bytes.empty()) accel::write(queue, context, buffer.data(), bytes);
@@ -28,7 +28,7 @@ MemorySpace::~MemorySpace() = default;
 struct Tensor::Impl {
   MemorySpace::Impl& space;
   accel::Buffer buffer;
-  std::optional<HostMemory> staged;  // for a library that takes host memory
+  std::optional<HostMemory> staged;  // copy for a library that uses host memory
 };
 
 Tensor::Tensor(MemorySpace& space, Memory memory, const Bytes& bytes)

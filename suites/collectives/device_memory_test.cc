@@ -1,4 +1,5 @@
-// Tensors on a simulated card: where a library finds them, and that all bytes go there and back.
+// Tests tensors on a simulated card: their addresses for the library, and the transfer of all bytes in both
+// directions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +24,7 @@ class DeviceMemory : public testing::Test {
     ::setenv("ZE_ENABLE_ALT_DRIVERS", PROCTOR_BIN_DIR "/libproctor_ze_sim.so", 1);
     ::setenv("PROCTOR_SIM_DRIVER", "simgpu", 1);
     ::setenv("PROCTOR_SIM_TOPOLOGY", "xpu:1x1", 1);
-    // A ledger of its own: the one that all share without it may be of other cards.
+    // Uses a separate state directory: the default one can belong to other simulated cards.
     state_ = std::make_unique<TempDir>();
     ::setenv("PROCTOR_SIM_STATE", state_->string().c_str(), 1);
   }
@@ -34,7 +35,7 @@ class DeviceMemory : public testing::Test {
   static inline std::unique_ptr<TempDir> state_;
 };
 
-// A library that takes host memory never sees the device's.
+// A library that uses host memory never receives a device address.
 TEST_F(DeviceMemory, IsStagedForHostLibrary) {
   const Tensor tensor(space_, Memory::kHost, counted(100));
   EXPECT_EQ(tensor.bytes(), counted(100));
@@ -44,7 +45,7 @@ TEST_F(DeviceMemory, IsStagedForHostLibrary) {
   EXPECT_EQ(tensor.bytes(), expected);
 }
 
-// A library that takes device memory gets an address of the device, also of no bytes.
+// A library that uses device memory receives a device address, also for zero bytes.
 TEST_F(DeviceMemory, IsPassedDirectlyToDeviceLibrary) {
   EXPECT_EQ(Tensor(space_, Memory::kDevice, counted(100)).bytes(), counted(100));
   EXPECT_NE(Tensor(space_, Memory::kDevice, {}).data(), nullptr);
@@ -56,7 +57,7 @@ TEST_F(DeviceMemory, FrameContentsSurviveLending) {
     std::ranges::copy(counted(100), frame.data());
     frame.lend(space_, memory);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(frame.address()) % 64, 3u);
-    frame.data()[50] = std::byte{0};  // of the image, which is not what was lent
+    frame.data()[50] = std::byte{0};  // changes the image, not the lent memory
     frame.take_back();
     EXPECT_EQ(Bytes(frame.data(), frame.data() + 100), counted(100));
     EXPECT_TRUE(frame.margins_are_untouched());

@@ -28,8 +28,8 @@ GroupSpec of_all_ranks(const std::string& name) {
 
 }  // namespace
 
-// Announces, if this rank still waits when the limit is over, that the runner ends it; takes that back if it
-// comes back after all.
+// Announces that the runner will end this rank, if the rank still waits at the limit. Withdraws the
+// announcement if the wait ends later.
 class FailingGroup::Watch {
  public:
   explicit Watch(std::chrono::milliseconds limit)
@@ -71,7 +71,7 @@ void FailingGroup::expect_loss(std::chrono::milliseconds limit) {
 }
 
 Answer FailingGroup::join() {
-  constexpr std::chrono::seconds kConnecting{10};  // oneCCL takes 1 to 2 s for it (docs/reference/oneccl.md)
+  constexpr std::chrono::seconds kConnecting{10};  // oneCCL needs 1 to 2 s (docs/reference/oneccl.md)
   report_library(provider_.identity());
   const auto watched = watch(kConnecting);
   return provider_.make_group(spec_, group_);

@@ -1,14 +1,15 @@
-// A group that is expected to break. Its failures do not end the check by themselves.
+// A group in which an operation is expected to fail. Its failures do not end the check by themselves.
+// For example:
 //
 //   FailingGroup group;
 //   expect_ok("joining", group.join());
 //   group.expect_loss(kLimit);
 //   expect_failure("all_reduce without rank 1", group.all_reduce());
 //
-// A failure is something that the other ranks must notice: a rank that is gone, or a time limit that is over.
-// Success is no failure, and neither is a wrong result. With a library that has no time limit, a rank that
-// waits in vain for a rank that it expects to be lost announces that the runner will end it; that then counts
-// as its end.
+// A failure is an event that the other ranks must detect: a lost rank or an expired time limit. Neither
+// success nor a wrong result counts as a failure. Some libraries have no time limit. Their ranks may wait
+// endlessly for an expectedly lost rank. Such a rank announces that the runner will end it, and that end then
+// counts as its failure.
 #pragma once
 
 #include <chrono>
@@ -20,9 +21,10 @@
 
 namespace proctor::collectives {
 
+// A group of ranks of which one will fail.
 class FailingGroup {
  public:
-  // A group of all ranks of the check, called `name`.
+  // A group of all ranks of the check, with the name `name`.
   explicit FailingGroup(const std::string& name = "failing", const std::string& library = chosen_provider());
   explicit FailingGroup(const GroupSpec& spec, const std::string& library = chosen_provider());
 
@@ -32,15 +34,15 @@ class FailingGroup {
 
   Features features() const { return provider_.features(); }
 
-  // Says that another rank is lost from here on: joining and operations are not to succeed any more, and end within
-  // `limit`. To wait for ever, for want of limits, is then no fault of this rank.
+  // Announces that another rank is lost from now on. Joining and operations must then fail within `limit`. If
+  // the library has no time limits, an endless wait is not a failure of this rank.
   void expect_loss(std::chrono::milliseconds limit);
   Answer join();
-  // The sum over all ranks of rank + round + i, at i < count; kOther when it is wrong.
+  // Computes the sum over all ranks of rank + round + i, for i < count. Returns kOther if the sum is wrong.
   Answer all_reduce(int round = 0, std::size_t count = 257);
   Answer broadcast(int root = 0, std::size_t count = 257);
   Answer abort() { return group_->abort(); }
-  // Ends the group in the way of its library.
+  // Ends the group with the normal call of its library.
   void leave() { group_.reset(); }
 
  private:
@@ -56,16 +58,16 @@ class FailingGroup {
   bool loss_expected_ = false;
 };
 
-// Reports unless `answer` says that another rank is lost, that the time is over or that the operation was
-// aborted.
+// Reports a failure unless `answer` means that another rank is lost, that the time limit expired or that the
+// operation was aborted.
 void expect_failure(const std::string& what, const Answer& answer, const char* file = __builtin_FILE(),
                     int line = __builtin_LINE());
 
-// Files in the check's store, with which its ranks tell each other how far they are, independently of the
-// library under test.
+// Marker files in the check's store. Ranks use them to announce their progress, independent of the library
+// under test.
 void announce(const std::string& store, const std::string& mark, int rank);
 bool is_reported(const std::string& store, const std::string& mark, int rank);
-// Returns when all of the first `ranks` ranks, except `without`, have told it.
+// Returns when all of the first `ranks` ranks, except `without`, have written the mark.
 void wait_for(const std::string& store, const std::string& mark, int ranks, int without = -1);
 
 }  // namespace proctor::collectives

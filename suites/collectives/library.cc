@@ -40,7 +40,7 @@ Function* load_function(const std::string& file, const char* name) {
   return reinterpret_cast<Function*>(function);
 }
 
-// Only where the devices are simulated: the runner refuses faults elsewhere.
+// Faults work only on simulated devices. The runner refuses them elsewhere.
 bool faults_wanted() {
   const char* faults = std::getenv("PROCTOR_SIM_FAULTS");
   return faults != nullptr && std::strstr(faults, "collective.") != nullptr;
@@ -48,7 +48,7 @@ bool faults_wanted() {
 
 }  // namespace
 
-// "libgloo.so.0: cannot open shared object file: No such file or directory", or something worse.
+// Parses "libgloo.so.0: cannot open shared object file: No such file or directory", or another load error.
 std::string reason_not_loaded(const std::string& file, const std::string& error) {
   const auto colon = error.find(": cannot open shared object file: No such file");
   if (colon == std::string::npos) return "library_unusable:" + error;
@@ -82,16 +82,16 @@ void report_library(const Identity& library) {
   const std::string text = fmt::format("over {} {}, {}", library.name, library.version, library.file);
   suite::step(text);
   std::puts(text.c_str());
-  std::fflush(stdout);  // this rank may be killed
+  std::fflush(stdout);  // this rank may be killed later
   suite::measure(library.name + ".version", library.number, "1");
-  // The culprit of a check that fails (harness/classify/culprit.h).
+  // A failing check names this library as the culprit (harness/classify/culprit.h).
   suite::Session::get().emit("property",
                              {{"name", "library"}, {"value", library.name + " " + library.version}});
 }
 
 Provider& load_provider(const std::string& name) {
   need_provider(name);
-  // Gloo writes to its sockets as to files. A peer that is gone must be an answer, not the end of this process.
+  // Gloo writes to sockets with write(). A lost peer must return an error and not end this process.
   std::signal(SIGPIPE, SIG_IGN);
   const auto get = load_function<GetProvider>(sibling_file("libproctor_" + name + ".so"), kGetProvider);
   std::string reason;

@@ -10,7 +10,8 @@
 namespace proctor::collectives {
 namespace {
 
-// As glibc says it: the file itself, a library that it needs, or something else.
+// The messages are those of glibc about the file itself, about a library that it needs, and about another
+// error.
 TEST(Library, ReportsMissingFileOrLoadError) {
   const std::string missing = ": cannot open shared object file: No such file or directory";
   EXPECT_EQ(reason_not_loaded("/bin/libproctor_gloo.so", "/bin/libproctor_gloo.so" + missing),

@@ -1,5 +1,5 @@
-// Where the tensors of a rank live: in host memory, or on the rank's device. One header; host.cc and
-// device.cc implement it, chosen at link time, so that a check is the same on all backends.
+// The memory of a rank's tensors: host memory, or memory of the rank's device. host.cc and device.cc
+// implement this header. The linker selects one of them, so the code of a check is the same for all backends.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,10 @@
 
 namespace proctor::collectives {
 
+// The memory in which the tensors of this rank are allocated.
 class MemorySpace {
  public:
-  // Ends the check as a skip when there is no device.
+  // Ends the check as a skip if there is no device.
   MemorySpace();
   ~MemorySpace();
   MemorySpace(const MemorySpace&) = delete;
@@ -28,19 +29,19 @@ class MemorySpace {
   std::unique_ptr<Impl> impl_;
 };
 
-// Memory that a library works on. If the tensors live on a device and the library takes host memory, the
-// bytes go through the device on their way to the library and on their way back ("staged"). If the library
-// takes device memory, it works on the tensor's own memory.
+// Memory that a library works on. If the tensors are on a device and the library uses host memory, the bytes
+// are copied through the device in both directions ("staged"). If the library uses device memory, it works on
+// the tensor's own memory.
 class Tensor {
  public:
-  // Aligned to 64 bytes, and never without an address.
+  // The address is aligned to 64 bytes and never null.
   Tensor(MemorySpace& space, Memory memory, const Bytes& bytes);
   ~Tensor();
   Tensor(const Tensor&) = delete;
   Tensor& operator=(const Tensor&) = delete;
 
   std::byte* data() const;
-  // The present contents.
+  // Returns the current contents.
   Bytes bytes() const;
 
   struct Impl;
@@ -49,9 +50,10 @@ class Tensor {
   std::unique_ptr<Impl> impl_;
 };
 
-// How many devices each rank has.
+// Returns the number of devices of each rank.
 int devices_of_a_rank();
-// What all checks of the suite need, and how they learn which devices they see (run_main).
+// Return the requirements of all checks of the suite, and the function that lists the visible devices
+// (run_main).
 std::vector<std::string> needs_of_the_suite();
 suite::VisibleDevices visible_devices();
 

@@ -33,7 +33,7 @@ void write(std::byte* at, T value) {
 
 void put(Type type, std::byte* at, std::int64_t value) {
   if (facts_of(type).is_float) return put_real(type, at, static_cast<double>(value));
-  std::memcpy(at, &value, bytes_of(type));  // little-endian: the low bytes
+  std::memcpy(at, &value, bytes_of(type));  // little-endian: these are the low bytes
 }
 
 void put_real(Type type, std::byte* at, double value) {

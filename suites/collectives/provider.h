@@ -1,16 +1,16 @@
-// A library of collectives, as the suites use it. Each library is wrapped in a shared object
-// beside the suites (libproctor_gloo.so), which is loaded when a check wants it. So a suite runs
-// without any of these libraries.
+// The interface between the suites and a collective library. Each library is wrapped in a shared object next
+// to the suites (libproctor_gloo.so), which a check loads when it needs the library. Therefore a suite runs
+// on machines without any of these libraries. For example:
 //
 //   Provider* provider = proctor_collective_provider(&reason);   // null: `reason` says why
 //   std::unique_ptr<Group> group;
 //   Answer answer = provider->make_group({.rank = 0, .size = 4, .store = directory, .name = "0"}, group);
 //   answer = group->run({.operation = Operation::kAllReduce, .in = in, .out = out, .count = 17});
 //
-// Nothing here throws: an exception of a library becomes an Answer before it leaves the shared object. Both
-// sides are parts of one build, so strings and vectors may cross the border.
+// No function throws: the shared object converts exceptions of a library to an Answer. Both sides belong to
+// the same build, so strings and vectors may be passed between them.
 //
-// Threads. A group belongs to one thread at a time, but any thread may call abort() at any time.
+// Threads. A group belongs to one thread at a time. Any thread may call abort() at any time.
 #pragma once
 
 #include <array>
@@ -42,8 +42,8 @@ enum class Operation {
   kBarrier
 };
 
-// `digits` is the number of bits, without the sign, that a whole number may have and
-// still be exact in the type.
+// The properties of a type. `digits` is the number of bits, without the sign, of the largest integers that
+// the type represents exactly.
 struct TypeFacts {
   const char* name;
   std::size_t bytes;
@@ -80,24 +80,25 @@ constexpr bool reduces(Operation operation) {
          operation == Operation::kReduceScatter;
 }
 
-// How an operation ended. peer_lost: another rank is gone. refused: the call was
-// refused before it did anything.
+// The end of an operation. peer_lost: another rank is lost. refused: the library rejected the call before it
+// had an effect.
 enum class Ended { kOk, kPeerLost, kTimeout, kAborted, kRefused, kOther };
 constexpr const char* to_string(Ended ended) {
   constexpr std::array<const char*, 6> kNames{"ok", "peer_lost", "timeout", "aborted", "refused", "other"};
   return kNames[static_cast<std::size_t>(ended)];
 }
 
+// The result of a call: its end and the message of the library.
 struct Answer {
   Ended ended = Ended::kOk;
-  std::string text{};  // what the library said, or ""
+  std::string text{};  // message of the library, or ""
 
   bool ok() const { return ended == Ended::kOk; }
 };
 
 inline constexpr int kAnyRank = -1;
 
-// One operation as one rank calls it. Counts are in elements, and N is the number of ranks.
+// One operation from the view of one rank. Counts are in elements, and N is the number of ranks.
 //
 //   operation              in                          out
 //   all_reduce             count                       count
@@ -113,8 +114,8 @@ inline constexpr int kAnyRank = -1;
 //   send, receive          count                       count; `root` is the other rank, or kAnyRank for
 //                                                      receive
 //
-// In place: `in` is `out`, or the rank's own part of it (all_gather, gather), or `out` is the rank's own part
-// of `in` (reduce_scatter, scatter).
+// In-place operations: `in` is equal to `out`, or is the rank's own part of it (all_gather, gather). For
+// reduce_scatter and scatter, `out` is the rank's own part of `in`.
 struct Call {
   Operation operation = Operation::kBarrier;
   Type type = Type::kF32;
@@ -126,69 +127,72 @@ struct Call {
   std::uint32_t tag = 0;  // for send and receive
   std::vector<std::size_t> sends{};
   std::vector<std::size_t> receives{};
-  int* source = nullptr;  // unless it is null, receive writes the sender's rank there
+  int* source = nullptr;  // if not null, receive stores the sender's rank here
 };
 
-// What identifies a group and lets its ranks find each other. `name` is a file name: the groups of one store
-// must have different names. This includes a group that is made again after a failure.
+// Identifies a group, so that its ranks find each other. `name` is a file name. All groups in a store must
+// have different names, including a group that is created again after a failure.
 struct GroupSpec {
   int rank = 0;
   int size = 1;
-  std::string store;  // an existing directory that all ranks share
+  std::string store;  // an existing directory, shared by all ranks
   std::string name;
-  std::chrono::milliseconds timeout{15'000};  // for making the group, and for each operation
+  std::chrono::milliseconds timeout{15'000};  // for creating the group, and for each operation
 };
 
+// A group of ranks, from the view of one rank.
 class Group {
  public:
   virtual ~Group() = default;
   virtual Answer run(const Call& call) noexcept = 0;
-  // For the operations to come, in place of GroupSpec::timeout.
+  // Sets the limit of later operations, which replaces GroupSpec::timeout.
   virtual void set_timeout(std::chrono::milliseconds timeout) noexcept = 0;
-  // Operations that wait end as aborted, and so do all later ones. It may be called again.
+  // Ends waiting operations as aborted, and all later ones, too. It may be called again.
   virtual Answer abort() noexcept = 0;
 };
 
-// Where `in` and `out` must lie.
+// The memory type that `in` and `out` must have.
 enum class Memory { kHost, kDevice };
 
-// Abilities, apart from operations, that not every library has.
+// Optional features of a library, apart from operations.
 struct Features {
-  bool time_limit = true;  // operations end after GroupSpec::timeout; without it they wait for ever
-  bool abort = true;       // abort() also ends operations that wait; without it only later ones
+  bool time_limit = true;  // operations end after GroupSpec::timeout; otherwise they wait forever
+  bool abort = true;       // abort() also ends waiting operations; otherwise only later ones
   bool tags = true;        // messages have tags
-  bool any_source = true;  // receive understands kAnyRank
+  bool any_source = true;  // receive supports kAnyRank
 };
 
+// The name, version and file of a library.
 struct Identity {
   std::string name;     // "gloo"
   std::string version;  // "0.5.0"
-  int number = 0;       // the version in the library's own counting
-  std::string file;     // the file that was loaded
+  int number = 0;       // the version in the library's own encoding
+  std::string file;     // path of the loaded file
 };
 
+// A library that creates groups.
 class Provider {
  public:
   virtual ~Provider() = default;
   virtual Identity identity() const noexcept = 0;
   virtual Memory memory() const noexcept = 0;
   virtual Features features() const noexcept = 0;
-  // For operations that do not reduce, `reduction` has no meaning.
+  // `reduction` has no meaning for operations that do not reduce.
   virtual bool supports(Operation operation, Type type, Reduction reduction) const noexcept = 0;
-  // Whether an operation on no elements does nothing, as it should. If a library does anything worse, such
+  // Returns whether an operation on zero elements has no effect, as it should. If a library misbehaves, such
   // calls are refused.
   virtual bool takes_nothing(Operation operation) const noexcept = 0;
-  // When the answer is ok, `group` is the new group.
+  // Creates a group in `group`, if the answer is ok.
   virtual Answer make_group(const GroupSpec& spec, std::unique_ptr<Group>& group) noexcept = 0;
 };
 
-// Every shared object exports this function. It returns the only provider of the
-// object, or null with a reason.
+// Every shared object exports this function. It returns the only provider of the object, or null with a
+// reason.
 using GetProvider = Provider*(std::string* reason);
 inline constexpr const char* kGetProvider = "proctor_collective_provider";
 
-// The shared object of faults (fixtures/collectives) exports this function. It returns a provider that does
-// what `real` does, except for the faults in PROCTOR_SIM_FAULTS; or null with a reason.
+// The shared object of faults (fixtures/collectives) exports this function. It returns a provider that
+// behaves like `real`, except for the faults in PROCTOR_SIM_FAULTS. On failure it returns null with a reason.
 using WrapProvider = Provider*(Provider* real, std::string* reason);
 inline constexpr const char* kWrapProvider = "proctor_collective_faults";
 inline constexpr const char* kFaultsLibrary = "libproctor_collective_faults.so";

@@ -20,8 +20,7 @@ std::size_t sum(const std::vector<std::size_t>& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
 }
 
-// The last four bits alone make the difference between ranks and between rounds that follow each other, for
-// the narrowest types have no more.
+// Adjacent ranks and rounds differ in the last four bits only, because the narrowest types have no more bits.
 std::int64_t summand(Type type, std::uint64_t rank, std::uint64_t round, std::size_t index, int bits) {
   const auto low = (index + 5 * rank + 3 * round) % 16;
   const auto high = mix(mix(rank * 1009 + round) + index) << 4;
@@ -53,7 +52,7 @@ std::int64_t reduced(const Exercise& exercise, int size, std::size_t index) {
   return exercise.reduction == Reduction::kAverage ? result / size : result;
 }
 
-// Appends `count` elements of what `rank` gives, from `first` on.
+// Appends `count` elements of the input of `rank`, from index `first` on.
 void append_part(std::vector<std::int64_t>& numbers, const Exercise& exercise, int rank, int size,
                  std::size_t first, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) numbers.push_back(element(exercise, rank, size, first + i));
@@ -121,7 +120,7 @@ std::int64_t element(const Exercise& exercise, int rank, int size, std::size_t i
   const auto round = static_cast<std::uint64_t>(exercise.round);
   const int digits = facts_of(exercise.type).digits;
   if (reduces(exercise.operation) && exercise.reduction == Reduction::kProduct) {
-    // 1, 2 or 3. The square makes the product differ from round to round for three ranks too.
+    // The value is 1, 2 or 3. The square makes the product differ from round to round for three ranks, too.
     return static_cast<std::int64_t>(1 + (index + r * r + round) % 3);
   }
   if (reduces(exercise.operation) && exercise.reduction == Reduction::kAverage) {
@@ -141,7 +140,7 @@ std::vector<std::size_t> sends_of(const Exercise& exercise, int rank, int size) 
 
 std::vector<std::size_t> receives_of(const Exercise& exercise, int rank, int size) {
   if (exercise.operation == Operation::kAllGatherv) return exercise.counts;
-  return sends_of(exercise, rank, size);  // what r gives to p is as much as what p gives to r
+  return sends_of(exercise, rank, size);  // the counts are symmetric: r sends to p as many elements as p to r
 }
 
 std::size_t input_elements(const Exercise& exercise, int rank, int size) {
@@ -212,11 +211,11 @@ namespace {
 
 constexpr std::size_t kMargin = 64;
 constexpr std::byte kMarginByte{0xa5};
-constexpr std::byte kUnwritten{0xc3};  // what the output holds before
+constexpr std::byte kUnwritten{0xc3};  // initial contents of the output
 
 bool is_margin(std::byte byte) { return byte == kMarginByte; }
 
-// Operations whose input in place is a part of the output, and the reverse.
+// Operations whose in-place input is a part of the output, and the reverse.
 bool gathers(Operation operation) {
   return operation == Operation::kAllGather || operation == Operation::kGather;
 }
@@ -272,7 +271,7 @@ std::size_t Frames::own_part() const {
   return static_cast<std::size_t>(rank_) * exercise_.count * bytes_of(exercise_.type);
 }
 
-// Only a root has an input to scatter in place.
+// Only a root has an input for an in-place scatter.
 std::size_t Frames::begin_of_result() const {
   return shared_ && scatters(exercise_.operation) && !input_.empty() ? own_part() : 0;
 }

@@ -14,7 +14,7 @@ std::vector<double> numbers(Type type, const Bytes& bytes) {
   return result;
 }
 
-// The largest number up to which all whole numbers exist.
+// Returns the largest number up to which the type represents every integer.
 double exact_up_to(Type type) { return std::ldexp(1.0, facts_of(type).digits); }
 
 TEST(Rule, NumbersDifferByRankAndByRound) {
@@ -33,8 +33,7 @@ TEST(Rule, NumbersDifferByRankAndByRound) {
   }
 }
 
-// Whatever the order: no partial result leaves what the type can hold exactly, and
-// each round has another one.
+// In any order, no partial result exceeds the exact range of the type. Each round has a different result.
 TEST(Rule, ReductionsAreExactAndDifferByRound) {
   for (const auto& facts : kTypes) {
     const Type type = type_named(facts.name);
@@ -59,7 +58,7 @@ TEST(Rule, ReductionsAreExactAndDifferByRound) {
   }
 }
 
-// By hand, from what each rank gives.
+// The expected values are computed by hand from the input of each rank.
 TEST(Rule, MatchesResultsComputedByHand) {
   const auto inputs_of = [](Operation operation, int rank, std::vector<std::size_t> counts = {}) {
     return numbers(
@@ -90,7 +89,7 @@ TEST(Rule, MatchesResultsComputedByHand) {
   EXPECT_EQ(got_by(Operation::kAllToAll, 1), (std::vector{a[2], a[3], b[2], b[3], c[2], c[3]}));
   EXPECT_EQ(got_by(Operation::kReduceScatter, 1), (std::vector{a[2] + b[2] + c[2], a[3] + b[3] + c[3]}));
 
-  // Ranks 0, 1, 2 give rank 0 parts of 1, 0 and 2 elements: the first of each of theirs.
+  // Ranks 0, 1 and 2 send 1, 0 and 2 elements to rank 0: the first elements of their input.
   const std::vector<std::size_t> counts{1, 0, 2};
   const auto x = inputs_of(Operation::kAllToAllv, 0, counts), z = inputs_of(Operation::kAllToAllv, 2, counts);
   EXPECT_EQ(got_by(Operation::kAllToAllv, 0, counts), (std::vector{x[0], z[0], z[1]}));
@@ -111,7 +110,7 @@ TEST(Numbers, SurvivePutAndRead) {
   EXPECT_EQ(real_of(Type::kBf16, at), 0.333984375);
 }
 
-// A byte before or behind the memory shows; what is between belongs to the operation.
+// A write before or after the memory is detected. Writes between belong to the operation.
 TEST(Frame, DetectsWritesBeforeAndAfterMemory) {
   for (const std::ptrdiff_t at : {std::ptrdiff_t{-1}, std::ptrdiff_t{10}}) {
     MemorySpace space;

@@ -80,14 +80,14 @@ void World::part() {
   try {
     std::vector<std::uint64_t> all;
     answer = supports(Operation::kBarrier, Type::kU8) ? barrier() : gather_everywhere(0, all);
-  } catch (const std::exception& error) {  // of the device
+  } catch (const std::exception& error) {  // an exception of the device
     answer = {Ended::kOther, error.what()};
   }
   if (!answer.ok())
     suite::report({.message = "parting: " + answer.text, .expected = "ok", .got = to_string(answer.ended)});
 }
 
-// All ranks skip, and the first must not be gone while the last one joins.
+// All ranks skip. The first one must stay until the last one has joined.
 void World::skip(std::string reason) {
   part();
   suite::skip(std::move(reason));

@@ -1,10 +1,10 @@
-// This process as a rank of its check: the group that it forms with the other ranks, and what it does there.
-// Example:
+// World represents this process as a rank of its check: the group with the other ranks, and the operations in
+// it. Example:
 //
 //   World world;  // connected to the other ranks, over the chosen library
 //   world.verify({.operation = Operation::kAllReduce, .type = Type::kF32, .count = 17, .round = 1});
 //
-// All ranks of a check do the same in the same order. They differ only in rank().
+// All ranks of a check run the same code in the same order. They differ only in rank().
 #pragma once
 
 #include <chrono>
@@ -19,28 +19,30 @@
 
 namespace proctor::collectives {
 
-// Which rank of the check this process is, as the runner said.
+// The rank of this process, as set by the runner.
 struct RankFacts {
   int rank = 0;
   int size = 1;
-  std::string store;  // a directory for this check alone
+  std::string store;  // a directory for this check only
 };
-// Throws when the check was started without ranks.
+// Throws if the check was started without ranks.
 RankFacts rank_facts();
 
-// For what succeeds: wide, since a busy machine may make a rank late, and still below kHelperDeadline, so that a helper
-// answers. What is to end without success has a shorter one.
+// Time limit of operations that must succeed. It is long, because a busy machine can delay a rank. It is
+// shorter than kHelperDeadline, so that a helper can still respond. Operations that must fail have a shorter
+// limit.
 inline constexpr std::chrono::milliseconds kGroupTimeout{15'000};
 
+// The group of this rank. Its destructor waits for the other ranks.
 class World {
  public:
-  // A group of all ranks of the check, over the provider of that name.
+  // Creates a group of all ranks of the check with that provider.
   explicit World(const std::string& provider = chosen_provider());
-  // A group of some ranks, or of this one alone. Its `name` must differ from that of
-  // every other group of the check.
+  // Creates a group of some ranks, or of this rank only. Its `name` must differ from that of every other
+  // group of the check.
   explicit World(const GroupSpec& spec, const std::string& provider = chosen_provider());
-  // Waits for the other ranks, unless something went wrong. Without that, a rank that is done early could
-  // break the connections that others are still making.
+  // Waits for the other ranks, unless an error occurred. Otherwise a rank that finishes early could break
+  // connections that others are still setting up.
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
@@ -51,23 +53,24 @@ class World {
 
   Features features() const;
   bool supports(Operation operation, Type type, Reduction reduction = Reduction::kSum) const;
-  // Ends the check as skip(unsupported:all_reduce:f16:sum) unless the library has this operation.
+  // Ends the check as skip(unsupported:all_reduce:f16:sum) if the library lacks this operation.
   void need(Operation operation, Type type, Reduction reduction = Reduction::kSum);
-  // The same as skip(unsupported:all_reduce:bf16) unless it has it with some reduction.
+  // Ends the check as skip(unsupported:all_reduce:bf16) if the library lacks the operation for every
+  // reduction.
   void need_any(Operation operation, Type type);
   // Ends the check in all ranks, which must have the same reason.
   [[noreturn]] void skip(std::string reason);
 
-  // Runs the exercise and returns the result. It reports whatever the rule of the exercise forbids: another
-  // result, a changed byte beside it, a changed input, an error. An operation that the library does not have
-  // must be refused, and the step says so.
+  // Runs the exercise and returns the result. It reports every violation of the exercise's rule: a wrong
+  // result, a changed byte next to it, a changed input, an error. An operation that the library lacks must be
+  // refused; the step records that.
   Bytes verify(const Exercise& exercise, const char* file = __builtin_FILE(), int line = __builtin_LINE());
-  // The same for operations whose result has no closed form: any input, and no comparison.
+  // Runs an operation whose result has no closed formula: any input, and no comparison.
   Bytes result_of(const Exercise& exercise, const Bytes& input, const char* file = __builtin_FILE(),
                   int line = __builtin_LINE());
 
   Answer send(int to, const Bytes& message, std::uint32_t tag = 0);
-  // `message` must have the size of the message that is expected.
+  // `message` must have the size of the expected message.
   Answer receive(int from, Bytes& message, std::uint32_t tag = 0, int* source = nullptr);
   Answer barrier();
   Answer abort();
@@ -77,11 +80,11 @@ class World {
   void expect_same_everywhere(const std::string& what, const Bytes& bytes,
                               const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
-  // Gives every rank the numbers of all ranks.
+  // Gathers the numbers of all ranks on every rank.
   Answer gather_everywhere(std::uint64_t own, std::vector<std::uint64_t>& all);
 
  private:
-  void part();  // waits for the others
+  void part();  // waits for the other ranks
   Answer run(const Call& call);
   Answer perform(const Exercise& exercise, const Bytes& input, Bytes& output);
 
@@ -90,18 +93,18 @@ class World {
   MemorySpace space_;
   std::unique_ptr<Group> group_;
   bool broken_ = false;
-  int exceptions_;  // under way when it was made
+  int exceptions_;  // number of exceptions in flight at construction
 };
 
 std::string describe(const Exercise& exercise);
 
-// Unless `answer` is ok, ends the check as fail(collective:timeout) or the like: to go on would only
-// mean to wait for the other ranks.
+// If `answer` is not ok, ends the check as fail(collective:timeout) or similar. Continuing would only mean
+// waiting for the other ranks.
 void expect_ok(const std::string& what, const Answer& answer, const char* file = __builtin_FILE(),
                int line = __builtin_LINE());
 void expect_ended(const std::string& what, Ended ended, const Answer& answer,
                   const char* file = __builtin_FILE(), int line = __builtin_LINE());
-// Reports the first element that differs, and how many differ.
+// Reports the first element that differs, and the number of differences.
 void expect_elements(const std::string& what, Type type, const Bytes& expected, const Bytes& got,
                      const char* file = __builtin_FILE(), int line = __builtin_LINE());
 

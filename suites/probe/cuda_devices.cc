@@ -1,4 +1,4 @@
-// NVML: how the devices are, and who has memory on them.
+// Reads the state of NVIDIA devices through NVML, and the processes that hold memory on them.
 #include <unistd.h>
 
 #include <cstddef>
@@ -14,11 +14,11 @@
 namespace proctor::probe {
 namespace {
 
-// The facts of NVIDIA devices (probe_main.h) through NVML.
+// ---- Facts of NVIDIA devices (probe_main.h) ----
 
 constexpr unsigned kRecoveryAction = 230;  // NVML_FI_DEV_GET_GPU_RECOVERY_ACTION
 
-// The card that a question is about, and the answers so far.
+// Queries the facts of one card and collects the results.
 class Questions {
  public:
   Questions(const Nvml& nvml, nvml::Device card, Reading& reading)
@@ -72,7 +72,7 @@ class Questions {
     reading_.set("remap_failed", failed != 0);
   }
 
-  // A card knows the number of its links by refusing the one behind the last.
+  // NVML has no function for the number of links. It refuses the link after the last one.
   void ask_links() {
     constexpr unsigned kMost = 64;
     unsigned links = 0, up = 0;
@@ -156,7 +156,8 @@ class NvmlSampler {
 
 using nlohmann::json;
 
-// What keeps a clock down against somebody's wish; that a device idles or was told a clock is no reason.
+// Returns the reasons that keep a clock below the requested speed. An idle device and a configured clock do
+// not count.
 json throttle_words(unsigned long long flags) {
   struct Word {
     unsigned long long flag;
@@ -214,7 +215,7 @@ Reading NvmlSampler::read(nvml::Device device) const {
   return reading;
 }
 
-// Renamed with driver 535; the old name is still there.
+// Driver 535 renamed the function, but still exports the old name.
 void NvmlSampler::read_throttle(nvml::Device device, Reading& reading) const {
   unsigned long long flags = 0;
   const auto why = nvml_.call("nvmlDeviceGetCurrentClocksThrottleReasons", device, &flags);
@@ -230,7 +231,7 @@ class CudaDevices final : public WatchedDevices {
  public:
   CudaDevices() : sampler_(nvml_) {}
 
-  // Without NVML nobody can say anything, and "problem" says why.
+  // Returns the state of all devices. If NVML is not usable, "problem" has the reason.
   json snapshot() override {
     json document = {{"v", 1}, {"problem", nvml_.problem()}, {"devices", json::array()}};
     for (const auto& device : nvml_.devices()) document["devices"].push_back(snapshot(device.handle));
@@ -249,7 +250,7 @@ class CudaDevices final : public WatchedDevices {
     return state;
   }
 
-  // Between the two calls another process may come.
+  // Returns the processes with memory on the device. Another process can start between the two calls.
   json holders(nvml::Device device) const {
     using Function = nvml::Result (*)(nvml::Device, unsigned*, nvml::ProcessInfo*);
     const auto list = reinterpret_cast<Function>(nvml_.symbol(kProcesses));
@@ -265,8 +266,8 @@ class CudaDevices final : public WatchedDevices {
     return to_json(processes);
   }
 
-  // Who has a context there is a holder, even where the driver does not say of how much (inside a container,
-  // or under WDDM).
+  // A process with a context on the device is a holder, even if the driver does not report its memory (inside
+  // a container, or under WDDM).
   static json to_json(const std::vector<nvml::ProcessInfo>& processes) {
     json holders = json::array();
     for (const auto& process : processes) {

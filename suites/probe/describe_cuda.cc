@@ -19,9 +19,9 @@
 namespace proctor::probe {
 namespace {
 
-// The part of the CUDA Runtime that the probe uses. It is found at run time and declared here, so that the
-// build needs no toolkit. Nothing here makes a context (source: NVIDIA, CUDA Runtime API, "Device
-// Management").
+// The part of the CUDA Runtime that the probe uses. It is loaded at run time and declared here, so that the
+// build needs no CUDA toolkit. None of these functions creates a context (source: NVIDIA, CUDA Runtime API,
+// "Device Management").
 struct CudaRuntimeDevice {
   std::string name;
   std::string uuid;  // "GPU-..."
@@ -35,28 +35,29 @@ struct CudaRuntime {
   std::string problem;  // see main_cuda.cc
   std::string detail;
   std::string path;
-  int version = 0;                         // 13000; 0: not known
-  int driver = 0;                          // the newest version that the driver supports; 0: no driver
-  std::string code;                        // the answer of cudaGetDeviceCount if it fails
-  std::vector<CudaRuntimeDevice> devices;  // in its order
+  int version = 0;                         // 13000; 0: unknown
+  int driver = 0;                          // newest CUDA version that the driver supports; 0: no driver
+  std::string code;                        // error of cudaGetDeviceCount; "": success
+  std::vector<CudaRuntimeDevice> devices;  // in the order of the CUDA Runtime
 };
 
-// The newest first: the others are asked where it is not here, or the driver is too old for it.
+// The newest runtime comes first. The next one is used if it is missing, or if the driver is too old for it.
 constexpr const char* kRuntimes[] = {"libcudart.so.13", "libcudart.so.12"};
 constexpr const char* kDriver = "libcuda.so.1";
 constexpr const char* kMissing = "library_missing:";
 constexpr const char* kTooOld = "driver_too_old";
 
-// cudaError
+// Values of cudaError.
 constexpr int kSuccess = 0;
 constexpr int kInsufficientDriver = 35;
 constexpr int kNoDevice = 100;
-// cudaDeviceAttr
+// Values of cudaDeviceAttr.
 constexpr int kIntegrated = 18;
 constexpr int kCapabilityMajor = 75;
 constexpr int kCapabilityMinor = 76;
 
-// The first members of cudaDeviceProp, the same since CUDA 10; the rest differs from release to release.
+// The first members of cudaDeviceProp, which are the same since CUDA 10. Later members differ between
+// releases.
 struct Properties {
   char name[256];
   unsigned char uuid[16];
@@ -114,7 +115,7 @@ CudaRuntimeDevice describe(const Functions& cuda, int ordinal) {
   return device;
 }
 
-// 35 is the answer without a driver and with one that is too old.
+// cudaGetDeviceCount returns 35 if there is no driver, and also if the driver is too old.
 void name_problem(int result, CudaRuntime& runtime) {
   if (result == kNoDevice) {
     runtime.problem = "no_device";
@@ -148,7 +149,7 @@ CudaRuntime query(const char* name) {
   }
   cuda.runtime_version(&runtime.version);
   cuda.driver_version(&runtime.driver);
-  int count = 0;  // an error leaves it as it is
+  int count = 0;  // unchanged after an error
   const int result = cuda.device_count(&count);
   if (result != kSuccess) {
     runtime.code = cuda.error_name(result);
@@ -162,7 +163,7 @@ CudaRuntime query(const char* name) {
 
 bool is_missing(const CudaRuntime& runtime) { return runtime.problem.starts_with(kMissing); }
 
-// Of the newest runtime that works here or, where none does, that is here.
+// Returns the newest CUDA Runtime that works here. If none works, it returns the newest one that exists.
 CudaRuntime query_cuda_runtime() {
   CudaRuntime runtime = query(kRuntimes[0]);
   for (std::size_t next = 1; next < std::size(kRuntimes); ++next) {
@@ -175,7 +176,8 @@ CudaRuntime query_cuda_runtime() {
 
 using nlohmann::json;
 
-// NVML belongs to the driver, too: where no runtime is, it is all of it that is loaded here.
+// NVML belongs to the driver, too. If no runtime is loaded, NVML is the only part of the driver in this
+// process.
 constexpr std::string_view kDriverLibrary = "libcuda.so";
 
 std::string version_of(const Nvml& nvml, const char* function) {
@@ -191,8 +193,8 @@ bool is_divided(const Nvml& nvml) {
                      [](const Nvml::Device& device) { return device.handle != device.gpu; });
 }
 
-// Where nobody can ask a Runtime, NVML's order stands for it: both count in PCI order. Parts of GPUs only a
-// Runtime can count.
+// Returns the device's ordinal in the CUDA Runtime. If there is no runtime, NVML's position is used, because
+// both count in PCI order. MIG instances have an ordinal only in a CUDA Runtime.
 int ordinal_of(const Nvml& nvml, std::size_t position, const CudaRuntime& runtime) {
   if (runtime.devices.empty()) return is_divided(nvml) ? -1 : static_cast<int>(position);
   const std::string& uuid = nvml.devices()[position].uuid;
@@ -242,13 +244,13 @@ json describe_by_runtime(const CudaRuntime& runtime) {
   return devices;
 }
 
-// Programs that bring a runtime of their own do not care about this one.
+// Returns whether the problem affects only this runtime. Programs with another runtime still work.
 bool concerns_one_runtime(std::string_view problem) {
   return problem == "driver_too_old" || problem.starts_with("library_missing:") ||
          problem.starts_with("symbol_missing:");
 }
 
-// Why a driver that starts has no device although NVML lists GPUs.
+// Reports why a working driver has no device although NVML lists GPUs.
 bool name_useless_gpus(json& document, const CudaRuntime& runtime, const Nvml& nvml) {
   if (runtime.problem != "no_device" || !document["devices"].empty()) return false;
   if (nvml.lost() + nvml.without_instance() == 0) return false;

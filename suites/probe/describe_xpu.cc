@@ -99,13 +99,14 @@ std::string mapped_driver() {
   return {};
 }
 
-// What the devices are if they are not hardware. Intel's driver lists cards without any in its capture modes.
+// Returns a description of simulated devices, or "" for hardware. In its capture modes, Intel's driver lists
+// cards that do not exist.
 std::string stand_in(const std::string& driver) {
   if (auto simulator = loaded_simulator(); !simulator.empty()) return simulator;
   return driver.empty() || has_open_device_node() ? "" : driver + " without hardware";
 }
 
-// The driver library that the loader would try first and that can be loaded, or "".
+// Returns the first driver library in the loader's order that can be loaded, or "".
 std::string loadable_driver() {
   std::vector<std::string> names(std::begin(kDriverLibraries), std::end(kDriverLibraries));
   if (const char* instead = std::getenv("ZE_ENABLE_ALT_DRIVERS"); instead != nullptr && *instead != '\0') {
@@ -119,8 +120,8 @@ std::string loadable_driver() {
   return {};
 }
 
-// zeInit answers UNINITIALIZED both without a driver and without a device, and the loader unloads a driver
-// that has no device; whether a driver can be loaded at all tells them apart.
+// zeInit returns UNINITIALIZED both if there is no driver and if there is no device. The loader unloads a
+// driver without a device. The two cases are distinguished by a test load of the driver.
 void name_init_problem(json& document, ze_result_t result) {
   if (result != ZE_RESULT_ERROR_UNINITIALIZED) {
     document["problem"] = "init:" + xpu::result_name(result);
@@ -175,7 +176,7 @@ json describe_level_zero() {
 
 namespace {
 
-// The YY.WW before `needle` in a whole C string YY.WW.BUILD, with or without a fourth number behind it.
+// Returns the YY.WW before `needle` in a complete C string YY.WW.BUILD, which may have a fourth number.
 std::string year_and_week(const std::string& bytes, const std::string& needle) {
   const std::regex release(R"(\d\d\.\d\d)");
   for (auto at = bytes.find(needle); at != std::string::npos; at = bytes.find(needle, at + 1)) {
@@ -192,7 +193,7 @@ std::string year_and_week(const std::string& bytes, const std::string& needle) {
 
 std::string release_name(const std::string& library_path, unsigned build) {
   const std::string bytes = read_file_or_empty(library_path);
-  // Debian's 26.27 writes the build with six digits.
+  // Debian's 26.27 writes the build number with six digits.
   for (const auto& needle : {fmt::format(".{}", build), fmt::format(".{:06}", build)}) {
     const auto release = year_and_week(bytes, needle);
     if (!release.empty()) return fmt::format("{}.{}", release, build);

@@ -1,14 +1,14 @@
 // health_xpu, health_cuda [--reset]
 //
-// Says for every visible device whether it is healthy, or whether it could be reset. It writes one line of
-// JSON per device to PROCTOR_EVENTS_FD, else to the standard output:
+// Tests every visible device, or resets it with --reset. It writes one line of JSON for each device to
+// PROCTOR_EVENTS_FD, or to stdout:
 //
 //   {"v":1,"device":"Simulated Intel GPU 0000:03:00.0","result":"pass"|"fail"|"unknown","step":TEXT,
 //    "detail":TEXT,"ms":N}
 //
-// `step` and `detail` are empty for a pass. Without a visible device there is one line, with an empty
-// `device`. Exit code: 0 all are healthy; 1 one is not, or none is visible; 3 this cannot be told (a library
-// or the kernel is missing); 2 usage. The caller sets the deadline: a device that hangs, hangs this program.
+// `step` and `detail` are empty for a pass. If no device is visible, there is one line with an empty `device`.
+// Exit codes: 0 all devices are healthy; 1 a device failed, or none is visible; 3 the result is unknown (a library
+// or the kernel is missing); 2 usage. The caller sets the deadline, because a hanging device makes this program hang.
 #include <unistd.h>
 
 #include <chrono>
@@ -29,17 +29,17 @@
 namespace proctor::health {
 namespace {
 
-// Tests whether a device still works: it takes bytes, computes with them and gives them back. The test is
-// small and quick, so that it can be made whenever there is a doubt.
+// The result of a health test, which copies bytes to a device, computes with them and copies them back. The
+// test is small and fast, so that it can run whenever a device is suspect.
 enum class Result {
   kPass,
-  kFail,     // wrong bytes, or a call that answers with an error
+  kFail,     // wrong bytes, or a call that returns an error
   kUnknown,  // this build or this machine lacks something that the test needs
 };
 
 struct Finding {
   Result result = Result::kPass;
-  std::string step;    // the one that went wrong: "copy to the device", "run the kernel", ...
+  std::string step;    // the failed step: "copy to the device", "run the kernel", ...
   std::string detail;  // "word 17 is 3, expected 54 (1 of 16384 differ)"
 };
 
@@ -50,7 +50,7 @@ constexpr std::uint64_t kNoise = 1;
 constexpr std::uint32_t kSeed = 5;
 constexpr std::uint32_t kGroup = 64;
 
-// What the kernel `transform` of kernels/device/basic.cl makes of each word.
+// Returns the expected result of the kernel `transform` of kernels/device/basic.cl for each word.
 Words transformed(Words words) {
   for (auto& word : words) word = word * 3 + kSeed;
   return words;
@@ -68,7 +68,7 @@ std::string first_difference(const Words& expected, const Words& got) {
          std::to_string(expected.size()) + " differ)";
 }
 
-// `step` always names what is being done, for whoever catches what is thrown here.
+// Runs the test. `step` always names the current step, for the handler of an exception.
 Finding copy_and_compute(const accel::Device& device, std::string& step) {
   step = "initialise the device";
   const accel::Context context(device);
@@ -118,7 +118,7 @@ Finding examine(accel::Device device) {
   }
 }
 
-// Resets the card of the device, with everything that is on it.
+// Resets the card of the device and all work on it.
 Finding reset(accel::Device device) {
   const std::string step = "reset the device";
   try {
@@ -156,7 +156,7 @@ bool write_line(int fd, const std::string& device, const Finding& finding, Clock
   return write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
-// None is there to be examined.
+// Returns the finding if there is no visible device.
 Finding without_device() {
   try {
     if (!proctor::accel::Device::list().empty()) return {};
@@ -199,6 +199,6 @@ int main(int argc, char** argv) {
   }
   const char* events = std::getenv(proctor::child::kEventsFdVariable);
   const int fd = events != nullptr && *events != '\0' ? std::atoi(events) : STDOUT_FILENO;
-  // No destructor of a driver may spoil the answer: exit handlers are where sick drivers hang.
+  // Exits without destructors and exit handlers. The exit handlers of a driver can hang on a faulty device.
   _exit(judge_all(fd, reset ? proctor::health::reset : proctor::health::examine));
 }

@@ -41,7 +41,7 @@ void Nvml::list() {
   for (unsigned i = 0; problem_.empty() && i < count; ++i) {
     nvml::Device gpu = nullptr;
     const std::string why = call("nvmlDeviceGetHandleByIndex_v2", i, &gpu);
-    if (!why.empty()) {  // lost, or this user may not open it
+    if (!why.empty()) {  // a lost GPU, or one that this user may not open
       if (why.ends_with(": " + nvml::name_of(nvml::kGpuIsLost))) ++lost_;
       continue;
     }
@@ -49,7 +49,7 @@ void Nvml::list() {
   }
 }
 
-// False: the GPU is not divided, so it is a device itself.
+// Adds the MIG devices of a GPU. Returns false if the GPU is not in MIG mode, so that it is a device itself.
 bool Nvml::list_parts(nvml::Device gpu) {
   unsigned current = 0;
   unsigned pending = 0;

@@ -39,13 +39,13 @@ void probe_main(int argc, char** argv, const Program& program) {
                    : facts_document(program.name, "the devices cannot be listed", {});
   };
   const bool written = write_line(fd, answer());
-  // No destructor of a driver may spoil the answer: the exit handlers of drivers are where probes hang.
+  // Exits without destructors and exit handlers. The exit handlers of drivers can hang.
   _exit(written ? 0 : 1);
 }
 
 namespace {
 
-// Reads `size` bytes; false at the end of the FIFO.
+// Reads `size` bytes. Returns false at the end of the FIFO.
 bool read_all(int fd, char* bytes, std::size_t size) {
   while (size > 0) {
     const ssize_t got = read(fd, bytes, size);

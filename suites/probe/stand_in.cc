@@ -14,10 +14,10 @@
 namespace proctor::probe {
 namespace {
 
-// Exported by each of them, whatever its file is called.
+// A symbol that every simulator exports, whatever its file name is.
 constexpr const char* kMark = "proctor_simgpu_version";
 
-// /dev/dri/*, and the nodes of accel; see Documentation/admin-guide/devices.txt of Linux.
+// The major numbers of /dev/dri/* and of accel nodes; see Documentation/admin-guide/devices.txt of Linux.
 constexpr unsigned kDrmMajor = 226;
 constexpr unsigned kAccelMajor = 261;
 constexpr std::string_view kWslNode = "/dev/dxg";

@@ -1,5 +1,6 @@
-// Whether what the vendor's library reaches in this process is no hardware, by what is loaded here and not by what
-// the environment says: a simulator that somebody put below the loader, or a driver in a mode without hardware.
+// Detects whether the vendor's library uses real hardware in this process. The other cases are a simulator
+// below the loader, and a driver in a mode without hardware. The detection uses the loaded libraries, not the
+// environment.
 #pragma once
 
 #include <initializer_list>
@@ -8,17 +9,19 @@
 
 namespace proctor::probe {
 
-// The path of the simulator of ours that is loaded in this process; "" = none.
+// Returns the path of Proctor's simulator if it is loaded in this process, or "".
 std::string loaded_simulator();
 
-// Whether the kernel tells this process what memory of Intel's devices is in use (harness/base/backend.h). A simulator
-// answers for the kernel that it stands for.
+// Returns whether the kernel reports the used memory of Intel devices to this process
+// (harness/base/backend.h). If a simulator is loaded, its own setting for CAP_PERFMON is returned.
 bool is_reported_memory_use();
 
-// The path of the first library loaded in this process whose path contains one of the names, in their order; "" = none.
+// Returns the path of the first loaded library whose path contains one of the names, in the order of the
+// names, or "".
 std::string loaded_library(std::initializer_list<std::string_view> names);
 
-// Whether this process has a device node of a GPU open. A driver that lists devices of this machine has.
+// Returns whether this process has a device node of a GPU open. A driver that lists devices of this machine
+// opens one.
 bool has_open_device_node();
 
 }  // namespace proctor::probe

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// CALL(zesMemoryGetState, module, &state): its result, or none where this loader lacks it.
+// CALL(zesMemoryGetState, module, &state) returns the result, or nothing if this loader lacks the function.
 #define CALL(function, ...) \
   call(reinterpret_cast<decltype(&::function)>(dlsym(ze_.library, #function)), #function, __VA_ARGS__)
 
@@ -47,7 +47,7 @@ void list_all(Components<Handle>& components, const char* what, List list) {
   }
 }
 
-// The less, the more of the device it speaks for.
+// Returns a rank of an engine group. A smaller number means that the group covers more of the device.
 int narrowness(const zes_engine_properties_t& engine) {
   switch (engine.type) {
     case ZES_ENGINE_GROUP_ALL:
@@ -132,7 +132,7 @@ json SysmanSampler::sample(std::uint64_t which) {
           {"devices", std::move(entries)}};
 }
 
-// ---- what there is ----
+// ---- Listing of components ----
 
 void SysmanSampler::list(Device& device) const {
   device.listed = true;
@@ -158,7 +158,7 @@ void SysmanSampler::list(Device& device) const {
   keep_core_clocks(device);
 }
 
-// The handle is that of a card, of which the device may be a tile.
+// Removes components of other tiles. The handle belongs to a card, and the device may be one of its tiles.
 void SysmanSampler::keep_its_own(Device& device, const xpu::ManagedDevice& self) const {
 #define KEEP(components, Properties, type, function)                        \
   std::erase_if(components.handles, [&](auto component) {                   \
@@ -175,7 +175,7 @@ void SysmanSampler::keep_its_own(Device& device, const xpu::ManagedDevice& self)
 #undef KEEP
 }
 
-// The machine's own memory, which integrated devices use, is in use by everybody.
+// Removes system memory, which integrated devices use. All programs use it, too.
 void SysmanSampler::keep_own_memory(Device& device) const {
   std::erase_if(device.memories.handles, [this](zes_mem_handle_t module) {
     zes_mem_properties_t properties{};
@@ -212,7 +212,7 @@ void SysmanSampler::keep_core_clocks(Device& device) const {
     device.clocks.why = "the driver lists no clock of its cores";
 }
 
-// ---- the reads ----
+// ---- Readings ----
 
 void SysmanSampler::read_memory(const Device& device, Reading& reading) const {
   if (!device.memories.why.empty()) return reading.miss("memory_used", device.memories.why);
@@ -229,7 +229,7 @@ void SysmanSampler::read_memory(const Device& device, Reading& reading) const {
   reading.set("memory_used", used);
 }
 
-// Of several engine groups the busiest.
+// Reports the busiest of several engine groups.
 void SysmanSampler::read_utilisation(Device& device, Reading& reading) const {
   std::string why = device.engines.why;
   std::optional<double> busiest;
@@ -249,7 +249,7 @@ void SysmanSampler::read_utilisation(Device& device, Reading& reading) const {
   reading.set("utilisation", *busiest * 100);
 }
 
-// The hottest sensor.
+// Reports the hottest sensor.
 void SysmanSampler::read_temperature(const Device& device, Reading& reading) const {
   std::string why = device.sensors.why;
   std::optional<double> hottest;
@@ -266,7 +266,8 @@ void SysmanSampler::read_temperature(const Device& device, Reading& reading) con
   reading.set("temperature", *hottest);
 }
 
-// Drivers list the card's domain first; those of parts follow and are contained in it.
+// Uses the first domain. Drivers list the card's domain first. The domains of parts follow and are contained
+// in it.
 void SysmanSampler::read_power(Device& device, Reading& reading) const {
   if (!device.power.why.empty()) return reading.miss("power", device.power.why);
   zes_power_energy_counter_t counter{};
@@ -280,7 +281,7 @@ void SysmanSampler::read_power(Device& device, Reading& reading) const {
   reading.set("power", *watts);
 }
 
-// The slowest clock; the reasons of all.
+// Reports the slowest clock, and the throttle reasons of all clocks.
 void SysmanSampler::read_clocks(const Device& device, Reading& reading) const {
   std::string why = device.clocks.why;
   std::string unknown = why;
@@ -313,7 +314,7 @@ void SysmanSampler::read_clocks(const Device& device, Reading& reading) const {
   }
 }
 
-// Those that could not be corrected.
+// Counts the uncorrectable errors.
 void SysmanSampler::read_errors(const Device& device, Reading& reading) const {
   std::string why = device.errors.why;
   std::optional<std::uint64_t> errors;

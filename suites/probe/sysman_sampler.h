@@ -1,5 +1,5 @@
-// Telemetry of Level Zero devices through Sysman. A device is searched there and its components are listed once, at its
-// first sample, so that a sample costs only the reads.
+// Reads telemetry of Level Zero devices through Sysman. At its first sample, a device is searched in Sysman
+// and its components are listed. Later samples only read values.
 #pragma once
 
 #include <cstdint>
@@ -19,32 +19,33 @@ struct XpuDevice {
   ze_driver_handle_t driver = nullptr;
   ze_device_handle_t handle = nullptr;
 };
-// Why there is nothing to read of a device.
+// The reason why a device has no values.
 inline constexpr const char* kNotManaged = "the management interface does not have the device";
 
-// Components of one kind. `why` says why there are none.
+// Components of one kind. `why` is the reason if there are none.
 template <typename Handle>
 struct Components {
   std::vector<Handle> handles;
   std::string why;
 };
 
-// A rate is the difference of two samples of a counter and its own clock, both in
-// microseconds or microjoules.
+// A counter with its own clock, in microseconds or microjoules. A rate is computed from the difference of two
+// samples.
 struct Counter {
   std::uint64_t value = 0;
   std::uint64_t at = 0;
 };
-// Units per microsecond, or none with a reason: it is the first sample, or the counter or its clock did not
-// go forward.
+// Returns units per microsecond. Returns nothing and a reason for the first sample, and if the counter or its
+// clock did not increase.
 std::optional<double> rate_between(const std::optional<Counter>& before, const Counter& now,
                                    std::string& why);
 
+// Samples devices. It keeps the counters of the previous sample for rates.
 class SysmanSampler {
  public:
   SysmanSampler(const xpu::LevelZero& ze, xpu::Sysman& sysman, const std::vector<XpuDevice>& devices);
 
-  // The devices whose bit is set:
+  // Samples the devices whose bits are set:
   // {"v":1,"source":"sysman","problem":"","devices":[{"device":INDEX,"values":{..},"missing":{..}}]}
   nlohmann::json sample(std::uint64_t which);
 
@@ -59,7 +60,7 @@ class SysmanSampler {
     Components<zes_freq_handle_t> clocks;
     Components<zes_ras_handle_t> errors;
     std::optional<Counter> energy;
-    std::vector<std::optional<Counter>> activity;  // by engine group
+    std::vector<std::optional<Counter>> activity;  // index: engine group
   };
 
   void list(Device& device) const;

@@ -1,4 +1,4 @@
-// The management interface of Level Zero: how the devices are, and who has memory on them.
+// Reads the state of Level Zero devices through Sysman, and the processes that hold memory on them.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@
 namespace proctor::probe {
 namespace {
 
-// The facts of Level Zero devices (probe_main.h) through Sysman.
+// Queries the facts of one Level Zero device (probe_main.h) through Sysman.
 class SysmanCard {
  public:
   SysmanCard(const xpu::LevelZero& ze, zes_device_handle_t device, Reading& reading)
@@ -47,7 +47,7 @@ class SysmanCard {
     report_value("reset_reason", why, std::string(wedged ? "wedged" : state.reset != 0 ? "repair" : ""));
   }
 
-  // The worst of its modules.
+  // Reports the worst health of all memory modules.
   void ask_memory() {
     zes_mem_health_t worst = ZES_MEM_HEALTH_UNKNOWN;
     std::string why;
@@ -99,7 +99,7 @@ class SysmanCard {
   }
 
  private:
-  // The error, or "".
+  // Returns the error, or "".
   template <typename... Arguments>
   std::string call(const char* function, Arguments... arguments) const {
     using Function = ze_result_t (*)(Arguments...);
@@ -148,8 +148,7 @@ Function symbol(const LevelZero& ze, const char* name) {
   return reinterpret_cast<Function>(dlsym(ze.library, name));
 }
 
-// A device by both interfaces: the handle of the core interface, and the device in the management interface, which may be
-// without it.
+// Reads devices through both interfaces: the core handle, and the device in Sysman, which may lack it.
 class Management {
  public:
   explicit Management(const LevelZero& ze)
@@ -183,7 +182,8 @@ class Management {
     return (state.reset & ZES_RESET_REASON_FLAG_WEDGED) != 0 ? "lost" : "ok";
   }
 
-  // The machine's own memory, which integrated devices use, is in use by everybody.
+  // Returns whether a memory module belongs to the device. Integrated devices use system memory, which all
+  // programs use.
   bool is_on_device(const xpu::ManagedDevice& device, zes_mem_handle_t module) const {
     zes_mem_properties_t properties{};
     properties.stype = ZES_STRUCTURE_TYPE_MEM_PROPERTIES;
@@ -209,7 +209,7 @@ class Management {
       total += state.size;
     }
     if (used == 0 && !reported_memory_use_)
-      return nullptr;  // all is free, as is said to everybody without CAP_PERFMON
+      return nullptr;  // the kernel reports all memory as free without CAP_PERFMON
     return {{"used", used}, {"total", total}};
   }
 
@@ -246,7 +246,7 @@ std::vector<XpuDevice> all_devices(const LevelZero& ze) {
   return all;
 }
 
-// This is Level Zero with its users.
+// The devices of Level Zero for the monitor.
 class XpuDevices final : public WatchedDevices {
  public:
   explicit XpuDevices(LevelZero loaded)

@@ -1,4 +1,4 @@
-// The probe's monitor over the simulated driver, on cards with each way into the management interface.
+// Tests the probe's monitor with the simulated driver, on cards with each entry point of Sysman.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -69,7 +69,7 @@ class XpuDevices : public testing::TestWithParam<Machine> {};
 
 TEST_P(XpuDevices, AreReadThroughSysman) {
   const TempDir state;
-  // Level Zero reads the environment once in a process.
+  // Level Zero reads the environment only once in a process.
   EXPECT_EXIT(
       {
         if (xpu::open_loader().loaded()) examine(GetParam(), state.string());

@@ -32,18 +32,18 @@ constexpr const char* kGreen = "32";
 constexpr const char* kYellow = "33";
 constexpr const char* kDim = "2";
 constexpr int kLabelWidth = 13;
-constexpr std::size_t kMaxExplained = 50;  // causes in full on the console; the reports have all
-constexpr std::size_t kMaxAlike = 3;       // further cases that are named beside the one that is explained
+constexpr std::size_t kMaxExplained = 50;  // causes that are printed in full; the reports have all
+constexpr std::size_t kMaxAlike = 3;       // further cases that are named with the printed one
 constexpr std::size_t kOutputLines = 40;
-constexpr std::size_t kBannerLines = 16;  // of a framework, around a case's output
+constexpr std::size_t kBannerLines = 16;  // lines of a framework around a case's output
 constexpr std::size_t kOutputBytes = 8 * 1024;
-constexpr std::size_t kAllBytes = 64 * 1024 * 1024;  // --show-output all
+constexpr std::size_t kAllBytes = 64 * 1024 * 1024;  // for --show-output all
 constexpr std::size_t kMaxLiveLine = 64 * 1024;
 constexpr std::int64_t kReportRunningMs = 60'000;
 constexpr std::int64_t kReportProgressMs = 30'000;
-constexpr int kUnlimited = std::numeric_limits<int>::max();  // --repeat 2h, and until-fail alone
+constexpr int kUnlimited = std::numeric_limits<int>::max();  // --repeat 2h, or only until-fail
 constexpr std::string_view kStillInBlock = "  | ";
-constexpr Milliseconds kDrainLimit{30'000};  // for who reads page by page
+constexpr Milliseconds kDrainLimit{30'000};  // for a reader with a pager
 constexpr Milliseconds kHastyDrainLimit{1000};
 
 std::string labelled(const std::string& label, const std::string& text) {
@@ -52,7 +52,7 @@ std::string labelled(const std::string& label, const std::string& text) {
   return line + text;
 }
 
-// ", each 25 times"; "" where they differ, as with --repeat new:N, or where nobody said how often.
+// Returns ", each 25 times"; "" if the cases have different repeats (--repeat new:N) or no number of repeats.
 std::string repeats_text(const ResolvedRun& run) {
   if (run.cases.empty() || run.plan.exclusion) return "";
   const int repeat = run.cases.front().planned.repeat;
@@ -69,7 +69,7 @@ std::string device_text(const RunPlanned& planned) {
   return text;
 }
 
-// A path that leads there from the current directory, where that is short.
+// Returns a path relative to the current directory if the file is below it.
 std::string shortest(const std::string& path) {
   std::error_code error;
   const std::string relative =
@@ -77,7 +77,7 @@ std::string shortest(const std::string& path) {
   return error || relative.empty() || relative.starts_with("..") ? path : relative;
 }
 
-// Of a line that was written over, as a progress bar is, what stood there at last.
+// Returns the visible text of a line that was overwritten with \r, such as a progress bar.
 std::string shown_part(std::string line) {
   while (line.ends_with('\r')) line.pop_back();
   return line.substr(line.rfind('\r') + 1);
@@ -88,7 +88,7 @@ int width(const std::string& text) {
       text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
 }
 
-// In a column of ten characters.
+// Formats a duration in ten columns.
 std::string duration_column(std::int64_t ms) {
   return fmt::format("{:>10}", human_duration(Milliseconds(ms)));
 }
@@ -143,7 +143,7 @@ std::string Console::paint(const char* code, const std::string& text) const {
 }
 
 std::string Console::painted(const Verdict& verdict, const std::string& text) const {
-  constexpr std::array kCodes = {kGreen, kDim, kYellow, kRed};  // of each Shade
+  constexpr std::array kCodes = {kGreen, kDim, kYellow, kRed};  // one per Shade
   return paint(kCodes[static_cast<std::size_t>(meaning_of(verdict).shade)], text);
 }
 
@@ -173,15 +173,15 @@ void Console::on(const Event& event) {
     if (options_.output == ShowOutput::kAll && running != running_.end() && !running->log.empty())
       planned.attempts.push_back(*running);
     show_remaining_lines(attempt->case_id);
-    const bool by_it = attempt->termination.leaked_by.empty();  // else a warning has it
+    const bool by_it = attempt->termination.leaked_by.empty();  // otherwise a warning reports them
     planned.left_behind = by_it ? leak_text(attempt->termination) : "";
     if (running != running_.end()) running_.erase(running);
   } else if (const auto* ended = std::get_if<CaseEnded>(&event)) {
     show(*ended);
   } else if (const auto* suspected = std::get_if<AttemptSuspected>(&event)) {
-    failed_.erase(suspected->case_id);  // it is not tried again: it moves
+    failed_.erase(suspected->case_id);  // the case is not retried, but moved to another device
   } else if (const auto* warning = std::get_if<Warning>(&event)) {
-    if (warning->code == WarningCode::kDeviceSuspect) return;  // the line of its case says it
+    if (warning->code == WarningCode::kDeviceSuspect) return;  // printed with the line of its case
     print(paint(kYellow, "warning") + " " + clean_text(warning->text));
   } else if (const auto* stop = std::get_if<StopRequested>(&event)) {
     const std::string by = stop->signal != 0 ? " (signal " + std::to_string(stop->signal) + ")" : "";
@@ -238,7 +238,7 @@ void Console::show(const CaseEnded& ended) {
     counts_.executed_ms += spent;
   }
   const bool never_started =
-      ended.verdict.outcome == Outcome::kNotrun && spent == 0;  // the summary counts them
+      ended.verdict.outcome == Outcome::kNotrun && spent == 0;  // counted in the summary
   if (ended.verdict.outcome == Outcome::kSkip && spent == 0 && ended.marks.empty()) {
     Skipped& skipped = skipped_[{planned_[ended.case_id].suite, ended.verdict.reason.text()}];
     if (skipped.count++ == 0) skipped.first = ended.case_id;
@@ -275,7 +275,7 @@ void Console::show_retried(const AttemptStarted& next) {
   if (last.start.attempt >= next.attempt || last.start.repeat != next.repeat) return;
   std::string word;
   if (has_mark(last.marks, Mark::kUnconfirmed) && next.shared)
-    return;  // a process can have thousands of these
+    return;  // a process can have thousands of these cases
   if (has_mark(last.marks, Mark::kUnconfirmed)) {
     word = "not proven in a shared process, running alone";
   } else if (last.start.shared && !next.shared) {
@@ -287,7 +287,7 @@ void Console::show_retried(const AttemptStarted& next) {
         reason_in_brackets(last.verdict));
 }
 
-// "1/2": the number of the attempt before `retry`, without those that do not count.
+// Returns the number of the failed attempt and the limit: "1/2". Only attempts that were retried in this repeat count.
 std::string Console::count_retry(const AttemptStarted& retry) {
   Planned& planned = planned_[retry.case_id];
   if (std::exchange(planned.of_repeat, retry.repeat) != retry.repeat) planned.retried = 0;
@@ -297,7 +297,7 @@ std::string Console::count_retry(const AttemptStarted& retry) {
   return number < all ? fmt::format("{}/{}", number, all) : std::to_string(number);
 }
 
-// Of a log that several cases share, what came since the one before.
+// Prints the output of all attempts. If several cases share a log, it prints the part since the previous case.
 void Console::show_all_output(const std::string& case_id) {
   const auto attempts = std::exchange(planned_[case_id].attempts, {});
   for (const AttemptStarted& attempt : attempts) {
@@ -309,7 +309,7 @@ void Console::show_all_output(const std::string& case_id) {
   }
 }
 
-// ---- live: line by line, and whose it is where several run ----
+// ---- Live output, line by line; if several cases run, with the id of the case ----
 
 void Console::output(const std::string& case_id, bool is_stderr, std::string_view bytes) {
   std::string& open = open_lines_[{case_id, is_stderr}];
@@ -355,7 +355,7 @@ LastLines Console::output_of(const std::string& log, std::size_t lines, std::siz
   return is_below_run_directory(log) ? last_lines_of_log(run_dir_ + "/" + log, lines, bytes) : LastLines{};
 }
 
-// Never in the middle of a line, and never a command of ours or a terminal's.
+// Prints whole lines only. Workflow commands and terminal controls in the output have no effect.
 void Console::show_output(const std::string& case_id, const LastLines& last) {
   if (last.lines.empty()) return;
   clear_status();
@@ -378,7 +378,7 @@ void Console::show_skipped() {
 LiveState Console::live() const {
   LiveState state = counts_;
   const auto now = std::chrono::duration_cast<Milliseconds>(Clock::now() - started_).count();
-  std::set<std::string> shared;  // the logs of shared processes, in each of which the newest case runs
+  std::set<std::string> shared;  // logs of shared processes; the newest case of each is running
   for (const auto& entry : std::views::reverse(running_)) {
     if (entry.shared && !entry.log.empty() && !shared.insert(entry.log).second) continue;
     const auto planned = planned_.find(entry.case_id);
@@ -390,7 +390,7 @@ LiveState Console::live() const {
   return state;
 }
 
-// Where no status line says it: that a case is still running, once a minute.
+// Without a status line, prints once a minute which cases are still running.
 void Console::report_running() {
   const auto now = std::chrono::duration_cast<Milliseconds>(Clock::now() - started_).count();
   if (options_.quiet || now - reported_running_ms_ < kReportRunningMs) return;
@@ -404,7 +404,7 @@ void Console::report_running() {
   }
 }
 
-// Where neither a status line nor the cases that pass say how far it is.
+// Prints the progress if there is neither a status line nor a line for each passed case.
 void Console::report_progress() {
   const auto now = std::chrono::duration_cast<Milliseconds>(Clock::now() - started_).count();
   if (!options_.only_failed || options_.quiet || now - reported_progress_ms_ < kReportProgressMs) return;
@@ -415,12 +415,12 @@ void Console::report_progress() {
 void Console::tick() {
   if (!status_) report_progress();
   if (!status_) report_running();
-  if (!status_) return output_.write({});  // what a slow reader had no room for
+  if (!status_) return output_.write({});  // writes text that a slow reader had no room for
   output_.write("\r\033[K" + status_line(live(), output_.columns() - 1));
   status_shown_ = true;
 }
 
-// One cause is one block; with -v, each case is one.
+// Prints one block per cause; with -v, one per case.
 void Console::show_causes(const std::vector<CauseGroup>& groups) {
   std::size_t left = 0;
   for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -461,7 +461,7 @@ void Console::show_block(const CauseGroup& group) {
                     alike.size() > kMaxAlike + 1 ? ", …" : ""));
 }
 
-// The user's own words first.
+// Prints the user's message first.
 void Console::show_message(const ResolvedCase& test) {
   for (const std::string& line : message_lines(test)) print("  " + line);
 }
@@ -488,7 +488,7 @@ void Console::show_durations(const ResolvedRun& run) {
     print(duration_column(duration) + "  " + clean_text(test->planned.id));
 }
 
-// Each case in a line, and how to run them again.
+// Prints a line per failed case, and the commands that run the cases again.
 void Console::show_failed(const std::vector<CauseGroup>& groups) {
   if (groups.empty()) return;
   std::size_t all = 0;
@@ -500,7 +500,7 @@ void Console::show_failed(const std::vector<CauseGroup>& groups) {
   print("rerun all: proctor rerun " + clean_text(shell_quote(run_dir_from_here_)) + " --failed");
 }
 
-// On a terminal the message is not wrapped: it has a line of its own where there is no room for it.
+// Prints a failed case. On a terminal the message is not wrapped; it moves to its own line if it does not fit.
 void Console::show(const FailedLine& line) {
   const std::string start = line.word + (line.is_new ? " NEW " : " ");
   const std::string shown = paint(line.word == "FLAKY" ? kYellow : kRed, start) + line.head + ":";

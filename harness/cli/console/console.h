@@ -1,5 +1,6 @@
-// What a person sees of a run: a header, one line per case (on a terminal: one line per bad case, and a
-// status line below), and at the end a block per cause, a line per failed case, how to run them again, and the verdict. It only listens to the events of the run, and reads the logs.
+// Console prints a run for people. It prints a header and one line per case. On a terminal, it prints only failed cases
+// and a status line below them. At the end it prints a block per cause, a line per failed case, the commands that run
+// them again, and the verdict. Console only receives the events of the run and reads the logs.
 #pragma once
 
 #include <list>
@@ -27,29 +28,29 @@ struct FailedLine;
 enum class ShowOutput { kFailed, kAll, kLive, kNone };
 
 struct ConsoleOptions {
-  ShowOutput output = ShowOutput::kFailed;  // of the bad ones at the end, of each as it ends, as it comes
-  bool verbose = false;                     // every caveat, and every red case in full
-  bool quiet = false;                       // only what is bad, and the end
-  int durations = 0;                        // the slowest cases, at the end
+  ShowOutput output = ShowOutput::kFailed;  // failed cases at the end, each case when it ends, or live
+  bool verbose = false;                     // all warnings about the run, and every failed case in full
+  bool quiet = false;                       // only failures and the end
+  int durations = 0;                        // number of the slowest cases at the end
   std::string colour = "auto";              // auto | always | never
-  // As in CI: where no terminal is, no line for a case that passes, and the progress twice a minute.
+  // As in CI: without a terminal, passed cases have no line, and the progress is printed every 30 seconds.
   bool only_failed = false;
-  bool header = true;                       // false: the caller says what the run is
-  bool ending = true;                       // false: the caller says how it ended
-  bool page = true;                         // false: `proctor ctest report` makes it
-  std::map<std::string, int> retries = {};  // by case, where it has some
+  bool header = true;                       // false: the caller prints the header
+  bool ending = true;                       // false: the caller prints the end
+  bool page = true;                         // false: `proctor ctest report` writes the page
+  std::map<std::string, int> retries = {};  // retries by case, without cases that have none
 };
 
-// Which of them a request asks for.
+// Returns the console options of a request.
 ConsoleOptions console_options(const ConsoleRequest& request);
 
-// What keeps a case's signals in the case, as the journal has it: "signals held by Landlock"; "" when nothing does.
+// Returns how a case's signals are confined, from the journal's value: "signals held by Landlock"; "" if they are not.
 std::string signals_text(const std::string& signals);
 
 class Console : public EventSink {
  public:
-  // `notes` follow the header, one line each: how kinds were recognised, what could not be found.
-  // `quiet_status`: no status line, the terminal belongs to the case (--no-capture, --debugger).
+  // `notes` are lines below the header: the detected kind of each suite, and anything that was not found.
+  // `quiet_status` turns the status line off, because the terminal belongs to the case (--no-capture, --debugger).
   Console(ConsoleOutput& output, const ConsoleOptions& options, std::string run_dir,
           std::vector<std::string> notes, bool quiet_status);
 
@@ -58,7 +59,7 @@ class Console : public EventSink {
   void output(const std::string& case_id, bool is_stderr, std::string_view bytes);
   // Redraws the status line.
   void tick();
-  // Prints the causes, each failed case, the summary line, where the page is, and the exit code in words.
+  // Prints the causes, each failed case, the summary, the path of the page, and the exit code in words.
   void finish(const ResolvedRun& run, int shell_code, const Result<void>& rendered);
 
  private:
@@ -101,14 +102,14 @@ class Console : public EventSink {
     std::int64_t spent_ms = 0;
     std::string kind = {};
     std::string suite = {};                     // "memory.xpu"
-    std::vector<AttemptStarted> attempts = {};  // that have ended, where their output is shown
-    std::string left_behind = {};               // by its last attempt
-    int retried = 0;                            // in the repeat `of_repeat`
+    std::vector<AttemptStarted> attempts = {};  // ended attempts whose output will be printed
+    std::string left_behind = {};               // processes that the last attempt left behind
+    int retried = 0;                            // retries in the repeat `of_repeat`
     int of_repeat = 1;
-    std::string failed_on = {};  // the devices of its last attempt that failed
-    std::string passed_on = {};  // and of the last one that did not
+    std::string failed_on = {};  // devices of the last failed attempt
+    std::string passed_on = {};  // devices of the last attempt that did not fail
   };
-  // Cases that were skipped and never started, of one suite and for one reason.
+  // Cases of one suite that were skipped for one reason and never started.
   struct Skipped {
     int count = 0;
     std::string first = {};
@@ -119,20 +120,21 @@ class Console : public EventSink {
   std::string run_dir_;
   std::string run_dir_from_here_;
   std::vector<std::string> notes_;
-  bool status_ = false;        // a status line is wanted
-  bool status_shown_ = false;  // and there is one below
+  bool status_ = false;        // true if there should be a status line
+  bool status_shown_ = false;  // true if a status line is on the screen
   Clock::time_point started_ = Clock::now();
   std::map<std::string, Planned> planned_;
-  std::list<AttemptStarted> running_;            // in the order of their begins
-  std::map<std::string, FailedAttempt> failed_;  // the last one of a case that has not ended
+  std::list<AttemptStarted> running_;            // in the order of their start
+  std::map<std::string, FailedAttempt> failed_;  // last failed attempt of each case that has not ended
   LiveState counts_;
   bool each_device_ = false;
   std::map<std::pair<std::string, std::string>, Skipped> skipped_;
   std::int64_t reported_running_ms_ = 0;
   std::int64_t reported_progress_ms_ = 0;
-  std::map<std::string, std::uint64_t> shown_of_log_;  // bytes of logs that several cases may share
-  std::map<std::pair<std::string, bool>, std::string> open_lines_;  // of a case's two streams
-  std::size_t lines_not_shown_ = 0;                                 // for which the reader was too slow
+  // bytes that are already printed, by log; several cases may share a log
+  std::map<std::string, std::uint64_t> shown_of_log_;
+  std::map<std::pair<std::string, bool>, std::string> open_lines_;  // incomplete lines by case and stream
+  std::size_t lines_not_shown_ = 0;  // lines that were dropped because the reader was too slow
 };
 
 }  // namespace proctor::cli

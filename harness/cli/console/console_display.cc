@@ -15,7 +15,7 @@
 namespace proctor::cli {
 namespace {
 
-// For those who expect suites of their own. "": somebody chose, or there are some.
+// Returns a note for users who expected their own suites. It is "" if the user selected suites or has some.
 std::string note_of_built_in(const PlannedRun& planned) {
   const SelectionOptions& chosen = planned.request.selection;
   const std::vector<std::string>& files = planned.config_files;

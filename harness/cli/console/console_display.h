@@ -1,4 +1,4 @@
-// The console of a run, on stdout.
+// The display of `proctor run`: a Console on stdout.
 #pragma once
 
 #include <optional>
@@ -30,18 +30,18 @@ class ConsoleDisplay : public RunDisplay {
 
  protected:
   virtual ConsoleOptions options_of(const RunStart& run) const;
-  // The lines that follow the header.
+  // Returns the lines below the header.
   virtual std::vector<std::string> notes_of(const RunStart& run) const;
   ConsoleOutput& out() { return output_; }
 
  private:
   ConsoleOutput output_;
   std::string loss_{};
-  std::optional<CommandPause> pause_{};  // while the case writes to this terminal
+  std::optional<CommandPause> pause_{};  // exists while the case writes to this terminal
   std::optional<Console> console_{};
 };
 
-// How each suite was recognised, and how many cases it has.
+// Returns how the kind of each suite was detected, and its number of cases.
 std::vector<std::string> suite_notes(const PlannedRun& planned,
                                      const std::vector<std::string>& about_devices);
 

@@ -24,7 +24,8 @@ namespace proctor::cli {
 namespace {
 
 constexpr std::size_t kMaxPending = 1024 * 1024;
-constexpr std::size_t kPiece = 4096;  // PIPE_BUF: a pipe that polls writable takes so much without blocking
+// PIPE_BUF: a write of this size does not block if poll() reports the pipe as writable
+constexpr std::size_t kPiece = 4096;
 constexpr std::size_t kMaxTitle = 1000;
 constexpr int kDefaultColumns = 80;
 constexpr Milliseconds kPollAgain{100};
@@ -62,7 +63,7 @@ void ConsoleOutput::write(std::string_view text) {
   add(guard_ ? guard_->pass(visible) : visible);
 }
 
-// The title is text of others: it is one line, and holds no command.
+// The title comes from others, so it is reduced to one line without workflow commands.
 void ConsoleOutput::begin_group(std::string_view title) {
   const std::string line = one_line(clean_text(title), kMaxTitle);
   if (!guard_) return write("-- " + line + " --\n");
@@ -107,7 +108,7 @@ void ConsoleOutput::flush(int wait_ms) {
     } else if (errno == EAGAIN) {
       return;
     } else if (errno != EINTR) {
-      dead_ = errno != ENOSPC;  // a full disk may have room again
+      dead_ = errno != ENOSPC;  // a full disk may get room again
       lose(std::strerror(errno));
       pending_.clear();
     }
@@ -125,7 +126,7 @@ std::string age(std::int64_t ms) {
   return ms < 60'000 ? std::to_string(ms / 1000) + " s" : human_duration(std::chrono::seconds(ms / 1000));
 }
 
-// It is a guess: no seconds behind minutes.
+// Formats an estimate, so there are no seconds after minutes.
 std::string rounded(std::int64_t ms) {
   const std::int64_t minutes = (ms + 59'999) / 60'000;
   if (ms < 60'000) return std::to_string(ms / 1000) + " s";
@@ -146,7 +147,7 @@ std::int64_t eta_ms(const LiveState& state) {
   const std::int64_t mean = state.executed_ms / state.executed;
   std::int64_t left = mean * (state.planned - state.ended - static_cast<int>(state.running.size()));
   for (const auto& running : state.running) left += std::max<std::int64_t>(0, mean - running.age_ms);
-  const std::int64_t least = state.running.empty() ? 0 : 1'000;  // what runs has not ended
+  const std::int64_t least = state.running.empty() ? 0 : 1'000;  // the running cases have not ended yet
   return std::max(least, left / std::max(1, state.jobs));
 }
 

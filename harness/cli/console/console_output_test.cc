@@ -28,7 +28,7 @@ std::string written(std::string_view text) {
   return written_by([&](ConsoleOutput& output) { output.write(text); });
 }
 
-// What names and messages of others may hold; our own colours pass.
+// Escapes characters that names and messages may contain, but not Proctor's own colours.
 TEST(ConsoleOutput, EscapesControlCharactersButNotColours) {
   EXPECT_EQ(written("\x1b[31mred\x1b[0m\n"), "\x1b[31mred\x1b[0m\n");
   EXPECT_EQ(written("case \u009b31m \u202etxet\n"), "case \\xC2\\x9B31m \\xE2\\x80\\xAEtxet\n");
@@ -48,7 +48,7 @@ TEST(ConsoleOutput, PrintsGroupCommandsOnlyInGithubActions) {
   EXPECT_EQ(group_of("output of s/a", "x\n"), "-- output of s/a --\nx\n");
   ::setenv("GITHUB_ACTIONS", "true", 1);
   EXPECT_EQ(group_of("output of s/a", "x\n"), "::group::output of s/a\nx\n::endgroup::\n");
-  // Neither the title nor what a test prints ends the group or is a command of its own.
+  // Neither the title nor a test's output may end the group or act as a workflow command.
   EXPECT_EQ(group_of("s/a\n::endgroup::\r##[error]x%", "::endgroup::\n \t::error::x\n##[endgroup]\n"),
             "::group::s/a ::endgroup:: ##\\[error]x%25\n:\\:endgroup::\n \t:\\:error::x\n##\\[endgroup]\n"
             "::endgroup::\n");

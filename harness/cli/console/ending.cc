@@ -21,10 +21,10 @@ namespace proctor::cli {
 namespace {
 
 constexpr std::size_t kListedMessage = 160;  // bytes
-constexpr std::size_t kListedHead = 400;     // an id may have any length
-constexpr std::string_view kNew = "NEW";     // with which the line itself begins
+constexpr std::size_t kListedHead = 400;     // limit for the head, because an id may have any length
+constexpr std::string_view kNew = "NEW";     // the line already begins with this word
 
-// Of the attempt that failed, where the run has several devices.
+// Returns the devices of the failed attempt, if the run has several devices.
 std::string listed_devices(const ResolvedCase& test) {
   const Attempt* attempt = test.telling;
   if (attempt == nullptr || attempt->start.devices.empty() || attempt->common->devices.size() < 2) return "";
@@ -40,7 +40,8 @@ std::string word_of(const ResolvedCase& test, const Verdict& verdict) {
   return cut ? "INTERRUPTED" : upper_case(to_string(verdict.outcome));
 }
 
-// The first line, unless it only introduces the next ones: "Expected equality of these values:".
+// Returns the first line, or the whole message if its first line only introduces the next ones: "Expected equality of
+// these values:".
 std::string first_words(const std::string& message) {
   const std::string line = message.substr(0, message.find('\n'));
   return line.empty() || line.ends_with(':') ? message : line;
@@ -113,13 +114,13 @@ namespace {
 constexpr std::size_t kMessageBytes = 8 * 1024;
 constexpr std::size_t kMessageLines = 40;
 constexpr std::size_t kValueBytes = 400;
-constexpr std::size_t kFurther = 3;  // failures of one case behind the first
+constexpr std::size_t kFurther = 3;  // failures of one case after the first
 constexpr std::string_view kRunMark = "[ RUN      ] ";
 constexpr std::string_view kFailedMark = "[  FAILED  ] ";
 
 using Lines = std::vector<std::string>;
 
-// A lone \r would write over what stands before it on a terminal.
+// Splits at \r too, because a lone \r would overwrite earlier text on a terminal.
 Lines split_lines(std::string_view text) {
   Lines lines;
   while (!text.empty()) {
@@ -140,7 +141,7 @@ bool has_words(const Failure& failure) {
   return failure.message.find_first_not_of(" \t\r\n") != std::string::npos;
 }
 
-// What was expected, and further failures of the case.
+// Adds the expected value, and further failures of the case.
 void add_failures(Lines& lines, const std::vector<Failure>& failures) {
   const auto spoke = std::ranges::find_if(failures, has_words);
   if (spoke == failures.end()) return;
@@ -155,7 +156,7 @@ void add_failures(Lines& lines, const std::vector<Failure>& failures) {
   }
 }
 
-// "" of a line that has no such mark; a test may print before it without an end of line.
+// Returns the name after the mark; "" for a line without it. A test may print text before the mark without a newline.
 std::string_view marked(const std::string& line, std::string_view mark) {
   const std::size_t at = line.rfind(mark);
   if (at == std::string::npos) return {};
@@ -163,7 +164,7 @@ std::string_view marked(const std::string& line, std::string_view mark) {
   return name.substr(0, std::min(name.find(" ("), name.find(", where ")));
 }
 
-// What stands between the two marks of the case. Nothing if only marks of other cases are there.
+// Keeps the lines between the two marks of the case. If there are only marks of other cases, nothing is kept.
 void strip_gtest(LastLines& last, const std::string& id) {
   const auto is_of_case = [&](std::string_view name) {
     return !name.empty() && id.ends_with("/" + std::string(name));
@@ -186,7 +187,7 @@ void strip_gtest(LastLines& last, const std::string& id) {
   last.lines.erase(last.lines.begin(), first);
 }
 
-// With the line of its place, which GoogleTest prints in front.
+// Removes the message together with the line of its place, which GoogleTest prints before it.
 void remove_message(Lines& lines, const Failure& failure) {
   const Lines message = split_lines(clean_text(failure.message));
   if (message.empty()) return;

@@ -116,7 +116,7 @@ TEST(DeviceLines, SuggestRerunOnEachDevice) {
   EXPECT_THAT(device_lines(resolved_of({plan_on({"s/a"}, {kDevice})}), "out"), IsEmpty());
 }
 
-// A case that failed on an unhealthy device and passed on another one.
+// Returns the events of a case that failed on an unhealthy device and passed on another one.
 std::vector<Event> moved_case() {
   std::vector<Event> events = {plan_on({"s/a"}, {kDevice, "xpu:other"})};
   add_failing(events, "s/a", "wrong bytes", "a.cc", 1);
@@ -152,7 +152,7 @@ TEST(FailedLines, ShowMovedCaseWithBothDevices) {
   EXPECT_EQ(lines[0].head, "a.cc:1 s/a from xpu:0000:03:00.0 to xpu:other");
 }
 
-// The attempt that is shown passed, and its case was not run on: the line is of the case.
+// The shown attempt passed, but the case was not run to its end. The line must have the outcome of the case.
 TEST(FailedLines, NeverReportUnrunCaseAsPassed) {
   std::vector<Event> events = {plan_on({"s/a"}, {kDevice, "xpu:other"}), started("s/a"),
                                ended("s/a", {Outcome::kPass, ""}),

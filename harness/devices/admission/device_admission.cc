@@ -29,8 +29,9 @@ void Examinations::examine(const std::vector<std::string>& devices, const std::s
   }
 }
 
-// A driver that cannot open its device finds none, and its probe says no more than that. Where the probe hung, the
-// driver's files in /proc may hang as well: they are not read.
+// Adds the reason why the device is not accessible, if there is one. A driver that cannot open its device
+// finds none, and its probe reports nothing more. After a probe that hung, this does not read the driver's
+// files in /proc, which can hang as well.
 HealthAnswer Examinations::with_access(const std::string& device, const HealthAnswer& answer) const {
   if (answer.status == HealthStatus::kPass || answer.hung || !rules_) return answer;
   const std::string why = rules_->why_lost(device);
@@ -66,7 +67,7 @@ bool Examinations::judge(const std::string& device, const HealthAnswer& answer, 
                        ": " + words);
       return true;
     case HealthStatus::kFail:
-      if (answer.lost) {  // others may still use it
+      if (answer.lost) {  // other runs can possibly still use it
         report_finding(device, HealthFact::kLost, case_id, words, WarningCode::kDeviceLost,
                        ": " + words + "; the run stops using it");
         pool_.retire({device});
@@ -110,7 +111,7 @@ void Examinations::stop(std::function<void()> stopped) {
 
 namespace {
 
-// Programs that do not speak our protocol print what the driver answered.
+// Programs without the child protocol print the error code of the driver.
 constexpr std::string_view kLostCode = "ZE_RESULT_ERROR_DEVICE_LOST";
 
 bool names_loss(const AttemptEnded& ended) {
@@ -139,7 +140,7 @@ bool raises_suspicion(const AttemptEnded& ended, bool expected) {
       return true;
     case DeviceSuspicion::kUnlessExpected:
       return !expected || names_loss(ended);
-    case DeviceSuspicion::kUnlessNotStarted:  // that has touched nothing
+    case DeviceSuspicion::kUnlessNotStarted:  // the case did not start, so it used no device
       return ended.verdict.reason != Reason::kSpawn || names_loss(ended);
   }
   return true;
@@ -269,7 +270,7 @@ void DeviceAdmission::enter_now(AdmissionIterator admission, const Entry& entry)
 void DeviceAdmission::suspect_silent(const std::vector<DeviceFinding>& findings) {
   for (const auto& finding : findings) {
     if (finding.is_silent)
-      examinations_.suspect(finding.device, "");  // what is unknown is told with its case
+      examinations_.suspect(finding.device, "");  // the warning about an unknown state comes with the case
   }
 }
 
@@ -318,8 +319,8 @@ void DeviceAdmission::after_settling(AdmissionIterator admission, const std::vec
                         [this, admission](const Answers& answers) { after_suspicion(admission, answers); });
 }
 
-// To open a device and close it again can free what a dead process left there, so its
-// memory is looked at once more.
+// To open a device and close it again can free memory that a dead process left there. Therefore the memory is
+// checked again after the examination.
 void DeviceAdmission::after_suspicion(AdmissionIterator admission, const Answers& answers) {
   for (const auto& [device, answer] : answers) {
     const bool well = examinations_.judge(device, answer, admission->case_id);
@@ -363,7 +364,7 @@ void DeviceAdmission::leave_now(AdmissionIterator admission) {
 // ---- the kernel log ----
 
 void DeviceAdmission::error_logged(const DeviceError& error, const std::string& case_id, bool passed) {
-  if (!error.by_machine && !passed) return;  // the diagnosis has it
+  if (!error.by_machine && !passed) return;  // the diagnosis of the case reports it
   const bool is_new = news_.is_new(error.device, error.rule);
   const std::string at = case_id.empty() ? "" : " at " + case_id;
   if (is_new)
@@ -371,7 +372,7 @@ void DeviceAdmission::error_logged(const DeviceError& error, const std::string& 
                 fmt::format("{}{}: {} ({}). {}", error.device, at, error.line, error.rule, error.next)});
   if (!error.by_machine || error.severity == Gravity::kNote) return;
   news_.note(error.device, HealthFact::kKernelLog, case_id, fmt::format("{}: {}", error.rule, error.line));
-  // A suspect line in each of a thousand cases costs one probe.
+  // A suspect line of one rule in each of a thousand cases costs only one probe.
   if (is_new || error.severity != Gravity::kSuspect) examinations_.suspicion(error.device);
 }
 

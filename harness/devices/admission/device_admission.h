@@ -1,17 +1,17 @@
-// What stands between a case and its devices.
+// Admits cases to their devices, and checks the devices after each case. The runner calls enter() before a
+// case and leave() after it.
 //
-// Before a case:  a device whose last holder died is examined, and where it was asked for each device before its first
-//                 case; others with memory on it are named.
-// After a case:   the devices must be back (device_checks.h); a device in doubt is examined.
+// Before a case:  a device whose last holder died is examined. If DeviceCheckSetup::prove is set, each device is examined
+//                 before its first case. Foreign processes with memory on the device are reported.
+// After a case:   the devices must be back (device_care.h). A suspect device is examined.
 //
-//   doubt: an attempt was bad, memory did not come back, the driver did not answer when it was asked, or the kernel logged
-//   an error of the device.
-//   examined: a contained program copies, computes and compares (harness/devices/health/health_check.h). A
-//   device that passes goes on, if its memory is back by then; one that fails twice is drained, or reset
-//   first where the policy allows it. If nothing can examine it, this is said once, and the device goes on
-//   as "unknown".
+//   suspect: an attempt was bad, memory was not freed, the driver did not respond to a query, or the kernel logged an
+//   error of the device.
+//   examined: a contained program copies, computes and compares (harness/devices/health/health_check.h). A device that
+//   passes stays in use if its memory is free by then. A device that fails twice is drained, or reset first if the
+//   policy allows it. A device that nothing can examine is reported once, and stays in use as "unknown".
 //
-// It tells what it finds as DeviceHealth events, and what people must see as warnings.
+// Findings become DeviceHealth events. Findings that people must see also become warnings.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -33,49 +33,52 @@
 
 namespace proctor {
 
-// ---- Examinations of devices in doubt, and what becomes of a device by their answers ----
-//   passed: it goes on.  sick: drained, or reset first where the policy allows it (HealthRequest).
-//   nothing can examine it, or the examination says nothing: if something keeps this run from it, the run stops using it;
-//   else this is said once, and it goes on as "unknown".
+// ---- Examinations of suspect devices, and the consequence for the device ----
+//   passed: the device stays in use.  unhealthy: drained, or reset first if the policy allows it (HealthRequest).
+//   no examination is possible, or it has no result: if DeviceRules::why_lost() has a reason, the run stops using the
+//   device. Otherwise this is reported once, and the device stays in use as "unknown".
 
 class Containment;
 
-// What the caller of a run has settled about its devices.
+// The caller's settings for the devices of a run.
 class DeviceRules {
  public:
   virtual ~DeviceRules() = default;
-  // How the device is examined; none if that is not possible.
+  // Returns how the device is examined; none if that is not possible.
   virtual std::optional<HealthRequest> health_request(const std::string& device) = 0;
-  // What keeps the run from a device that it had, in one sentence; "" nothing does. Asked where an examination says
-  // nothing.
+  // Returns, in one sentence, why the run can no longer access a device; "" if it can. Called if an
+  // examination has no result.
   virtual std::string why_lost(const std::string& device) = 0;
 };
 
+// Examines suspect devices with HealthChecks, and drains or retires those that fail.
 class Examinations {
  public:
-  // `rules`: null: nothing is examined. `monitor` watches the devices: it reads anew one that was reset.
+  // `rules`: if null, no device is examined. `monitor` watches the devices: it starts a new child after a
+  // reset.
   Examinations(boost::asio::io_context& io, Containment& containment, DeviceRules* rules, DevicePool& pool,
                DeviceNews& news, DeviceMonitor* monitor)
       : rules_(rules), pool_(pool), news_(news), monitor_(monitor), checks_(io, containment) {}
 
   using Answers = std::map<std::string, HealthAnswer>;
-  // `done` is called with all answers: from the loop, or from inside if nothing can be examined.
+  // Calls `done` with all results: from the loop, or from inside the call if no device can be examined.
   void examine(const std::vector<std::string>& devices, const std::string& case_id,
                std::function<void(const Answers&)> done);
-  // False if the device is drained, or lost.
+  // Returns false if the device is drained or lost.
   bool judge(const std::string& device, const HealthAnswer& answer, const std::string& case_id);
-  // Takes a device out of this run and of every other.
+  // Takes a device out of this run and of every other run.
   void drain(const std::string& device, const std::string& reason, const std::string& evidence,
              const std::string& case_id);
 
-  // A driver did not answer when it was asked about the device. Once in a run, see DeviceAdmission::suspect().
+  // Reports, once in a run, that a driver did not respond to a query about the device. See
+  // DeviceAdmission::suspect().
   void suspect(const std::string& device, const std::string& why);
-  // Has the device examined after its case or before its next one.
+  // Requests an examination of the device, after its case or before its next one.
   void suspicion(const std::string& device) { suspects_.insert(device); }
-  // Whether it is to be examined for that: true once.
+  // Returns true once after such a request.
   bool take_suspicion(const std::string& device) { return suspects_.erase(device) > 0; }
 
-  // Calls nobody back who waits.
+  // Drops all callbacks of waiting callers.
   void give_up();
   void stop(std::function<void()> stopped);
 
@@ -97,34 +100,37 @@ class Examinations {
 
 class Containment;
 
-// What happens when foreign processes have memory on a device that a case is going to get.
+// The action if foreign processes have memory on a device that a case is going to get.
 enum class ForeignPolicy {
-  kWait,   // waits until they are gone, at most for the settle time; then the case starts beside them
+  kWait,   // wait until they are gone, at most for the settle time; then start the case anyway
   kFail,   // the case is error(device_in_use)
   kOther,  // the case gets another device, or waits for one as for a lease
 };
 
-// How the devices of a run are looked after.
+// Settings for the checks of a run's devices.
 struct DeviceCheckSetup {
-  std::optional<MonitorSetup> monitor;  // how they are watched; none: their state cannot be known
-  Milliseconds memory_wait{60'000};     // how long a device may take to come back after a case
+  std::optional<MonitorSetup> monitor;  // how they are watched; none: their state stays unknown
+  Milliseconds memory_wait{60'000};     // the longest time until a device is back after a case
   ForeignPolicy device_in_use = ForeignPolicy::kWait;
   int telemetry = 10;            // samples a second
-  bool reset = false;            // a device that fails its health probe is reset before it is drained
-  DeviceRules* rules = nullptr;  // none: a device under suspicion cannot be examined
-  // Each device is examined before its first case, also without a doubt: the report then says that it computes.
+  bool reset = false;            // reset a device that fails its health probe, before draining it
+  DeviceRules* rules = nullptr;  // none: a suspect device cannot be examined
+  // Examine each device before its first case, even if it is not suspect: the report then proves that the device
+  // computes.
   bool prove = false;
-  // Devices that failed in `proctor accept` are used: they are tested again.
+  // Use devices that `proctor accept` rejected: they are judged again.
   bool retest = false;
 };
 
-// Whether an error that this attempt reports stays in its process: what other cases do there later says nothing, and what
-// they did before may have led to it.
+// Returns true if an error that this attempt reports persists in its process. Results of later cases in that
+// process are then worthless, and earlier cases there may have caused the error.
 bool poisons_process(const AttemptEnded& ended);
 
-// Whether the way in which this attempt ended leaves a doubt about its devices. `expected`: that it fails is known.
+// Returns true if the end of this attempt makes its devices suspect. `expected`: the failure of the case is
+// known.
 bool raises_suspicion(const AttemptEnded& ended, bool expected);
 
+// The checks around each case (see the top of this file). One object serves all cases of a run.
 class DeviceAdmission {
  public:
   DeviceAdmission(boost::asio::io_context& io, Containment& containment, const DeviceCheckSetup& setup,
@@ -135,60 +141,63 @@ class DeviceAdmission {
   // Reads the state of the devices before the run's first case.
   void begin(std::function<void()> ready);
 
-  // All callbacks come from the loop, or from inside the call if nothing has to be asked.
+  // All callbacks come from the loop, or from inside the call if no query is necessary.
   struct Entry {
-    bool open = true;                     // the case may start
-    std::optional<Verdict> refused = {};  // if not: its verdict; none: try it with other devices
+    bool open = true;  // the case may start
+    // if not open: the verdict of the case; none: try it with other devices
+    std::optional<Verdict> refused = {};
     std::string note = {};
   };
   using OnEntry = std::function<void(const Entry&)>;
-  // `doubt`: all of them are examined, and not only those whose last holder died.
+  // `doubt`: examine all of the devices, and not only those whose last holder died.
   void enter(const std::vector<std::string>& devices, const std::string& case_id, bool suspicion,
              OnEntry done);
 
   struct Left {
-    bool any_unhealthy = false;  // some device was taken out
-    std::string lost = {};       // a device that the driver says is lost
-    std::string unhealthy = {};  // a device that was found unhealthy by its examination
-    std::string words = {};      // of that examination
+    bool any_unhealthy = false;  // at least one device was taken out
+    std::string lost = {};       // a device that the driver reports as lost
+    std::string unhealthy = {};  // a device that failed its examination
+    std::string words = {};      // the text of that examination
   };
   using OnLeft = std::function<void(const Left&)>;
   void leave(const std::vector<std::string>& devices, const std::string& case_id, bool suspicion,
              OnLeft done);
 
-  // As Examinations::drain().
+  // See Examinations::drain().
   void drain(const std::string& device, const std::string& reason, const std::string& evidence,
              const std::string& case_id) {
     examinations_.drain(device, reason, evidence, case_id);
   }
 
-  // A driver did not answer when it was asked about these devices: each is examined after its case or before its next
-  // one, once in a run. A driver that is only slow would cost an examination for each case otherwise.
+  // A driver did not respond to a query about these devices. Each of them is examined after its case or
+  // before its next one, once in a run. Otherwise a driver that is only slow would cost an examination for
+  // each case.
   void suspect(const std::vector<std::string>& devices, const std::string& why) {
     for (const auto& device : devices) examinations_.suspect(device, why);
   }
 
-  // Reports an error that the kernel logged by the end of a case. If the machine caused it, the device is examined after
-  // this case or before its next one. If the program caused it, only a case that passed gets a warning.
+  // Reports an error that the kernel logged before the end of a case. If the machine caused it, the device is
+  // examined after this case or before its next one. If the program caused it, only a case that passed gets a
+  // warning.
   void error_logged(const DeviceError& error, const std::string& case_id, bool passed);
 
-  // Watches the devices; null if nothing can.
+  // The monitor that watches the devices; null if they cannot be watched.
   DeviceMonitor* monitor() const { return device_checks_ ? &device_checks_->monitor() : nullptr; }
 
-  // Answers everybody who waits: no case may enter, and nothing is known about the devices after a case.
+  // Calls back all waiting callers: no case may enter, and the state of devices after a case stays unknown.
   void give_up();
-  // Calls `gone`, from the loop, when nothing of this object is left on it.
+  // Calls `stopped`, from the loop, when the loop no longer uses this object.
   void stop(std::function<void()> stopped);
 
  private:
-  // One call of enter() or leave() that is not answered yet.
+  // One call of enter() or leave() whose callback is pending.
   struct Admission {
     std::vector<std::string> devices;
     std::string case_id;
     OnEntry entry = {};
     OnLeft left = {};
     Left result = {};
-    std::vector<DeviceFinding> not_back = {};  // to be examined before the final word on them
+    std::vector<DeviceFinding> not_back = {};  // to be examined before the last check
   };
   using AdmissionIterator = std::list<Admission>::iterator;
   using Answers = Examinations::Answers;
@@ -211,10 +220,10 @@ class DeviceAdmission {
   const DeviceCheckSetup& setup_;
   DevicePool& pool_;
   DeviceNews news_;
-  std::unique_ptr<DeviceChecks> device_checks_;  // none: there are no devices that can be watched
+  std::unique_ptr<DeviceChecks> device_checks_;  // null: no device can be watched
   Examinations examinations_;
   std::list<Admission> admission_;
-  std::set<std::string> proven_;  // examined for DeviceCheckSetup::prove
+  std::set<std::string> proven_;  // devices examined for DeviceCheckSetup::prove
 };
 
 }  // namespace proctor

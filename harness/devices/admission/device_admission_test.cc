@@ -67,7 +67,7 @@ class Pool : public testing::Test {
     return DevicePool({a, b}, leases_, "run");
   }
   void leave_dirty(const std::string& device) const {
-    ASSERT_TRUE(leases_->take(device, {.run = "dead", .command = ""}));  // and never says that it is clean
+    ASSERT_TRUE(leases_->take(device, {.run = "dead", .command = ""}));  // the lease is never marked clean
   }
 
   TempDir scratch_;
@@ -109,7 +109,8 @@ TEST_F(Pool, HealthyDeviceIsNoLongerDirty) {
   EXPECT_TRUE(devices.take_warnings().empty());
 }
 
-// What becomes of a device, without what it had at first and the looks that told nothing new.
+// Records the health facts of a device, without its initial state and without snapshots that found nothing
+// new.
 class Health : public EventSink {
  public:
   void on(const Event& event) override {
@@ -119,7 +120,7 @@ class Health : public EventSink {
   std::vector<std::string> found;
 };
 
-// Shell scripts stand in for the probe that watches the device, and for the program that examines it.
+// Shell scripts replace the probe that watches the device, and the program that examines it.
 class SilentDriver : public testing::Test {
  protected:
   void SetUp() override {

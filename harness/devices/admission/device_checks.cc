@@ -11,16 +11,16 @@ namespace proctor {
 namespace {
 
 constexpr Milliseconds kPollAgain{100};
-constexpr Milliseconds kNotable{100};  // a wait that people are told of
+constexpr Milliseconds kNotable{100};  // a longer wait is reported
 
-// A process that can be named: its command line, or its name when it has none.
+// Describes a process by its command line, or by its name if it has no command line.
 std::string describe_holder(ProcReader& reader, const DeviceHolder& holder) {
   const std::string command = command_of(reader, holder.pid);
   return fmt::format("pid {} ({}) has {} MiB", holder.pid,
                      command.empty() ? "not visible from here" : command, holder.bytes >> 20);
 }
 
-// Says who has memory on the device, and gives the sum.
+// Lists the processes with memory on the device in `finding`, and returns the sum of their bytes.
 std::uint64_t add_holders(ProcReader& reader, const DeviceState& state, DeviceFinding& finding) {
   std::uint64_t bytes = 0;
   for (const auto& holder : state.holders.value_or(std::vector<DeviceHolder>{})) {
@@ -32,7 +32,7 @@ std::uint64_t add_holders(ProcReader& reader, const DeviceState& state, DeviceFi
   return bytes;
 }
 
-// Another look may change what is found.
+// Returns true if a later snapshot can change the finding.
 bool may_change(const DeviceFinding& finding) {
   return finding.settled == Settled::kNotBack || (finding.settled == Settled::kForeign && !finding.endured);
 }
@@ -104,7 +104,7 @@ std::optional<Warning> warning_before(const DeviceFinding& finding, const std::s
       if (finding.detail.empty()) return std::nullopt;
       return Warning{WarningCode::kDeviceStateUnknown,
                      fmt::format("{} before {}: {}", device, case_id, finding.detail)};
-    case Settled::kNotBack:  // is asked after a case only
+    case Settled::kNotBack:  // reported only after a case
       return std::nullopt;
     case Settled::kLost:
       return Warning{WarningCode::kDeviceLost, fmt::format("{} before {}: {}; the run stops using it", device,
@@ -166,7 +166,7 @@ void DeviceChecks::judge(Wait wait, const DeviceMonitor::Snapshot& snapshot) {
   std::vector<DeviceFinding> findings;
   for (const auto& device : wait->devices) {
     findings.push_back(find(wait->find, device, snapshot));
-    if (wait->limit.count() > 0) findings.back().waited = waited;  // a single snapshot waits for nothing
+    if (wait->limit.count() > 0) findings.back().waited = waited;  // a single snapshot does not wait
     findings.back().endured = endured_.contains({device, findings.back().holders});
   }
   if (waited < wait->limit && std::any_of(findings.begin(), findings.end(), may_change)) {
@@ -224,7 +224,8 @@ DeviceFinding DeviceChecks::find_left(const std::string& device, const DeviceSta
   return finding;
 }
 
-// The device is leased and its last case has left: whoever is on it now is not ours.
+// The run holds the lease of the device and its last case has ended. All remaining processes on the device
+// are therefore foreign.
 DeviceFinding DeviceChecks::find_holders(const std::string& device, const DeviceState& state) {
   if (!state.holders) return unknown(device, "the driver does not report which processes use its memory");
   DeviceFinding finding{.device = device};

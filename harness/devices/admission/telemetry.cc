@@ -13,7 +13,8 @@
 namespace proctor {
 namespace {
 
-// Sysman counts energy and activity: its rates of a first sample are of the time before.
+// Returns true for a rate that covers the time before the case. Sysman counts energy and activity, so the
+// rates of its first sample do.
 bool is_of_the_time_before(Metric metric, const MetricReading& read) {
   return (metric == Metric::kUtilisation || metric == Metric::kPower) && read.source == "sysman";
 }
@@ -206,7 +207,7 @@ void TelemetrySource::stop(std::function<void()> stopped) {
 
 namespace {
 
-// "xpu:0000:03:00.0", "xpu-sim:0" -> "xpu"
+// Returns the backend of an id: "xpu:0000:03:00.0", "xpu-sim:0" -> "xpu".
 std::string backend_of(const std::string& id) { return id.substr(0, id.find_first_of(":-")); }
 
 }  // namespace
@@ -282,7 +283,7 @@ std::vector<std::string> Telemetry::watched(const std::string& backend) const {
   return {devices.begin(), devices.end()};
 }
 
-// The next question, unless one is under way or nobody wants an answer.
+// Requests the next sample, unless a request is under way or no case has a device of this backend.
 void Telemetry::go_on(const std::string& backend) {
   Stream& stream = stream_of(backend);
   if (stream.busy || watched(backend).empty()) return;
@@ -298,7 +299,7 @@ void Telemetry::go_on(const std::string& backend) {
 void Telemetry::request_sample(const std::string& backend) {
   Stream& stream = stream_of(backend);
   const auto devices = watched(backend);
-  if (devices.empty()) {  // its case has ended meanwhile
+  if (devices.empty()) {  // the case has ended in the meantime
     stream.busy = false;
     return;
   }
@@ -323,7 +324,7 @@ void Telemetry::on_sample(const std::string& backend, const Result<Sample>& samp
         samples.miss(sample.error().what);
         continue;
       }
-      if (open.began > stream.requested) continue;  // it may be about the case before
+      if (open.began > stream.requested) continue;  // the sample may be about the case before
       const auto found = sample->devices.find(device);
       if (found == sample->devices.end()) {
         samples.miss("the source does not list this device");

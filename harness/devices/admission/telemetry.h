@@ -1,6 +1,6 @@
-// Samples the devices of the cases that run, at a steady rate, and hands each case its own figures. Nothing
-// is sampled while no case has a device. At most one request is under way, so that a slow driver lowers the
-// rate and delays no case.
+// Samples the devices of running cases at a steady rate, and returns to each case its own figures. No device
+// is sampled while no case uses it. At most one request is under way, so a slow driver lowers the rate and
+// delays no case.
 #pragma once
 
 #include <array>
@@ -24,11 +24,12 @@
 
 namespace proctor {
 
-// The samples of one device during one case, as the figures that its attempt reports. Pure.
+// Collects the samples of one device during one case, and computes the figures of the attempt. It has no side
+// effects.
 class TelemetryWindow {
  public:
   void add(const DeviceSample& sample);
-  // Notes why there are no samples. Samples that were added before stay.
+  // Records why samples are missing. Earlier samples stay.
   void miss(const std::string& why);
 
   std::vector<TelemetryFigure> figures() const;
@@ -51,12 +52,14 @@ class TelemetryWindow {
   bool begun_ = false;
 };
 
-// What the processes of a case used of the machine. `shared` says that they ran other cases too.
+// Figures about the use of the machine by the processes of a case. `shared`: these processes ran other cases
+// too.
 struct HostUsage;
 std::vector<TelemetryFigure> host_figures(const HostUsage& usage, bool shared);
 
-// Where the telemetry of one backend comes from: the library, through the contained child that watches the
-// devices; if that library is missing, the vendor's tool. A source that hangs or fails is not asked again.
+// The source of the telemetry of one backend: the library, through the contained child that watches the
+// devices. If that library is missing, the source is the vendor's tool. A source that hangs or fails is not
+// used again.
 class TelemetrySource {
  public:
   // `monitor` is null if no driver can be loaded.
@@ -83,18 +86,21 @@ class TelemetrySource {
   DeviceMonitor* monitor_;
   ToolSampler tool_;
   Stage stage_ = Stage::kLibrary;
-  std::string why_;  // why the last stage was left
+  std::string why_;  // why the last stage ended
   std::vector<Warning> warnings_;
   Alive alive_;
 };
 
+// Settings for the sampling of a run.
 struct TelemetrySetup {
   int rate = 10;  // samples a second; 0: none
   ToolSetup tool;
-  // The driver, or the tool, did not answer a question about these devices, or ended the child that asks. May be empty.
+  // Called if the driver or the tool did not respond to a query about these devices, or ended the child that
+  // queries. May be empty.
   std::function<void(const std::vector<std::string>& devices, const std::string& why)> on_silence{};
 };
 
+// Samples all devices of a run while cases use them (see the top of this file).
 class Telemetry {
  public:
   Telemetry(boost::asio::io_context& io, Containment& containment, DeviceMonitor* monitor,
@@ -102,13 +108,13 @@ class Telemetry {
   Telemetry(const Telemetry&) = delete;
   Telemetry& operator=(const Telemetry&) = delete;
 
-  // A case begins on `devices`, and ends.
+  // begin() and end() are called when a case starts and ends on `devices`.
   using Window = std::uint64_t;
   Window begin(const std::vector<std::string>& devices);
   std::vector<DeviceTelemetry> end(Window window, const std::string& case_id);
-  // How busy the device was at its last sample in the window, in percent; none if unknown.
+  // The load of the device at its last sample in the window, in percent; none if unknown.
   std::optional<double> utilisation(Window window, const std::string& device) const;
-  // Stops sampling. `gone` is called when nothing of this object is left on the loop.
+  // Stops sampling. `stopped` is called when the loop no longer uses this object.
   void stop(std::function<void()> stopped);
 
  private:
@@ -116,12 +122,12 @@ class Telemetry {
     Clock::time_point began;
     std::map<std::string, TelemetryWindow> devices;
   };
-  struct Stream {  // of one backend
+  struct Stream {  // the samples of one backend
     std::unique_ptr<TelemetrySource> source;
     boost::asio::steady_timer next;
     Clock::time_point requested{};
     std::vector<std::string> about{};  // the devices of that request
-    bool busy = false;                 // a request is under way, or its time is set
+    bool busy = false;                 // a request is under way or scheduled
   };
 
   Stream& stream_of(const std::string& backend);

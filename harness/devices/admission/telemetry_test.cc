@@ -1,5 +1,5 @@
-// Shell scripts stand in for a probe and for a vendor's tool. Nothing here waits for a time: a script leaves
-// a file when it has come so far.
+// Tests telemetry with shell scripts in place of a probe and a vendor's tool. No test sleeps: a script
+// creates a file when it reaches a step.
 
 #include "harness/devices/admission/telemetry.h"
 
@@ -65,7 +65,7 @@ TEST(TelemetryWindow, ReturnsLastValueWhileOpen) {
   EXPECT_EQ(window.last(Metric::kUtilisation), std::nullopt);
 }
 
-// What Sysman's counters did before the case began is not the case's.
+// Activity that Sysman counted before the case began does not belong to the case.
 TEST(TelemetryWindow, IgnoresFirstRateOfCounter) {
   const auto busy = figure(window_of(Metric::kUtilisation, {100, 20, 40}, "sysman"), Metric::kUtilisation);
   EXPECT_EQ(busy.samples, 2);
@@ -179,7 +179,8 @@ class TelemetryTest : public testing::Test {
     monitor_.reset();
   }
 
-  // The probe: `on_sample` is done for each question, $n is its number, $asked its 17 bytes.
+  // The script of the probe runs `on_sample` for each request. Its variables are $n, the number of the
+  // request, and $asked, its 17 bytes.
   void begin(const std::string& on_sample, int rate = 100, Milliseconds deadline = Milliseconds(60'000)) {
     const std::string loop = "n=0; while asked=$(head -c17) && [ -n \"$asked\" ]; do n=$((n+1)); " +
                              on_sample + "; touch done$n; done <$2";
@@ -272,7 +273,8 @@ TEST_F(TelemetryTest, SamplingEndsWithTheLastCase) {
   const auto window = telemetry_->begin({kFirst});
   run_until([&] { return exists("done2"); });
   telemetry_->end(window, "a");
-  while (io_.run_one_for(std::chrono::milliseconds(300)) > 0) {  // never ends while somebody asks
+  // would never end while samples are requested
+  while (io_.run_one_for(std::chrono::milliseconds(300)) > 0) {
   }
   const auto again = telemetry_->begin({kFirst});
   const auto figures = telemetry_->end(again, "a");

@@ -26,7 +26,7 @@ using nlohmann::json;
 constexpr const char* kSuffix = ".drained";
 constexpr mode_t kReadable = 0644;
 constexpr off_t kMostBytes = 64 * 1024;
-constexpr std::size_t kLongestReason = 200;  // of what any user may have written
+constexpr std::size_t kLongestReason = 200;  // any user may have written the text
 
 std::string text_of(const DrainedDevice& drained) {
   return json{{"format", 1},
@@ -40,7 +40,7 @@ std::string text_of(const DrainedDevice& drained) {
          "\n";
 }
 
-// What another user put there is opened so that it can neither lead elsewhere nor keep us waiting.
+// Opens a file of another user so that it can neither redirect nor block the reader.
 DrainedDevice read_drained(const std::string& path, const std::string& device) {
   DrainedDevice unreadable{
       .device = device, .reason = "unreadable", .evidence = path + " is not a record of a drained device"};
@@ -51,13 +51,13 @@ DrainedDevice read_drained(const std::string& path, const std::string& device) {
   if (!S_ISREG(info.st_mode) || info.st_size > kMostBytes) return unreadable;
   const auto text = read_file("/proc/self/fd/" + std::to_string(fd.get()));
   const json document = text ? parse_json(*text) : json();
-  try {  // the edge of the JSON library
+  try {  // nlohmann::json throws
     DrainedDevice drained{.device = document.at("device"),
                           .reason = document.at("reason"),
                           .evidence = document.at("evidence"),
                           .since = document.at("since"),
                           .run = document.at("run"),
-                          .uid = info.st_uid};  // what the file says of its user is only a word
+                          .uid = info.st_uid};  // the uid in the file itself is not trustworthy
     return drained.device == device ? drained : unreadable;
   } catch (const json::exception&) {
     return unreadable;
@@ -96,7 +96,8 @@ std::string DrainList::path_of(std::string device) const {
   return path_ + "/" + device + kSuffix;
 }
 
-// Written beside and linked into place, so that nobody ever sees half of it, nor two reasons.
+// Writes a temporary file and links it into place. Readers thus never see a partial record, and the first
+// reason stays.
 Result<void> DrainList::drain(DrainedDevice drained) const {
   drained.since = utc_now();
   drained.uid = getuid();
@@ -116,7 +117,7 @@ Result<void> DrainList::drain(DrainedDevice drained) const {
   return {};
 }
 
-// The sticky bit of the directory keeps the files of others.
+// The sticky bit of the directory protects the files of other users.
 Result<bool> DrainList::undrain(const std::string& device) const {
   const auto drained = find(device);
   if (unlink(path_of(device).c_str()) == 0) return true;

@@ -64,7 +64,7 @@ TEST_F(DrainListTest, ReportsDirectoryThatIsNotWritable) {
   EXPECT_THAT(drained.error().what, HasSubstr(path_ + "/gone/" + kDrainedCard));
 }
 
-// A reader that followed it, or waited for a writer, would be its author's to lead.
+// A reader must not follow a link or wait at a FIFO, because any user can create them.
 TEST_F(DrainListTest, SpecialFilesCountAsDrainedWithoutBlocking) {
   const std::string file = path_ + "/" + kDrainedCard + ".drained";
   ASSERT_EQ(mkfifo(file.c_str(), 0666), 0);

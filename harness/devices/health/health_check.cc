@@ -18,18 +18,18 @@ namespace {
 
 using nlohmann::json;
 
-// The program's exit codes, suites/probe/main_health.cc.
+// Exit codes of the program (suites/probe/main_health.cc).
 constexpr int kWell = 0;
 constexpr int kUnhealthy = 1;
 
 struct Said {
-  std::string result;  // "": no line that can be read
+  std::string result;  // "": the line could not be parsed
   std::string words;
 };
 
 Said parse_line(std::string_view line) {
   const json document = parse_json(line);
-  try {  // the edge of the JSON library
+  try {  // nlohmann::json throws
     Said said{.result = document.at("result"), .words = ""};
     const std::string step = document.at("step");
     const std::string detail = document.at("detail");
@@ -97,7 +97,7 @@ void HealthChecks::start(Position position, const std::vector<std::string>& argv
 
 void HealthChecks::on_end(Position position, const ProcessEnd& end) {
   HealthAnswer answer = judge_health(end, position->line, position->request.deadline);
-  // What cannot be killed would still be there beside a second one.
+  // A process that cannot be killed would still use the device during a second examination.
   const bool may_go_on = position->on_answer && !end.termination.unkillable;
   if (const auto* argv = may_go_on ? next(*position, answer) : nullptr) return start(position, *argv);
   if (position->reset == Examination::Reset::kRunning) answer.status = HealthStatus::kFail;

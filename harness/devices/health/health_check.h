@@ -1,6 +1,7 @@
-// Examines a device under suspicion: a contained program of its own (health_xpu beside proctor, suites/probe)
-// copies, computes and compares, under a deadline. A failed examination is repeated once; a device is sick
-// after two failures. If the policy allows it, a sick device is then reset and examined a last time.
+// Examines a suspect device. A separate contained program (health_xpu beside proctor, suites/probe) copies,
+// computes and compares within a deadline. A failed examination is repeated once; after two failures a device
+// is unhealthy. If the policy allows it, an unhealthy device is then reset and examined a last time. Devices
+// are drained by the caller.
 #pragma once
 
 #include <functional>
@@ -23,32 +24,37 @@ class ContainedProcess;
 class Containment;
 struct ProcessEnd;
 
+// The result of an examination.
 enum class HealthStatus {
   kPass,
-  kFail,     // wrong bytes, an error, a crash, or no answer in time
-  kUnknown,  // it could not be examined: counts neither as a pass nor as a failure
+  kFail,     // wrong bytes, an error, a crash, or no result in time
+  kUnknown,  // no examination was possible: neither a pass nor a failure
 };
 
+// The result of all examinations of one device, with its reason.
 struct HealthAnswer {
   HealthStatus status = HealthStatus::kUnknown;
-  std::string words;   // what the program said, or a sentence about it
+  std::string words;   // the output of the program, or a sentence about the program
   bool reset = false;  // the device was reset before the last examination
-  bool hung = false;   // the program had to be ended
-  bool lost = false;   // the device may be well, but this run cannot reach it any more; `words` says why
+  bool hung = false;   // the program did not end by itself
+  // this run can no longer access the device, which may be healthy; `words` has the reason
+  bool lost = false;
 };
 
+// The commands and limits for the examination of one device.
 struct HealthRequest {
-  std::vector<std::string> argv;  // the program, with the words that must stand before it
-  std::vector<std::string> env;   // NAME=VALUE: shows the program this device and no other
+  std::vector<std::string> argv;  // the program, preceded by the words of a launcher
+  std::vector<std::string> env;   // NAME=VALUE: makes this device, and no other, visible
   std::string directory;          // where drivers may write their files
   std::vector<int> leases;        // descriptors of the device's lease
   Milliseconds deadline{10'000};
-  std::vector<std::string> reset = {};  // the command that resets the device; empty: it must not be reset
+  std::vector<std::string> reset = {};  // the command that resets the device; empty: no reset is allowed
 };
 
+// Runs examinations of devices on the loop, any number at the same time.
 class HealthChecks {
  public:
-  static constexpr int kExaminations = 2;  // so many failures make a device sick
+  static constexpr int kExaminations = 2;  // failures after which a device is unhealthy
   // Called from the loop.
   using OnAnswer = std::function<void(const HealthAnswer&)>;
 
@@ -56,28 +62,28 @@ class HealthChecks {
   HealthChecks(const HealthChecks&) = delete;
   HealthChecks& operator=(const HealthChecks&) = delete;
 
-  // Answers with the last result and with the words of all examinations.
+  // Calls `on_answer` with the last result and with the words of all examinations.
   void examine(HealthRequest request, OnAnswer on_answer);
-  // Ends all examinations; their answers are forgotten.
+  // Ends all examinations and drops their callbacks.
   void give_up();
-  // Calls `gone`, from the loop, when no process of the examinations is left.
+  // Calls `stopped`, from the loop, when all processes of the examinations have ended.
   void stop(std::function<void()> stopped);
 
  private:
   struct Examination {
     HealthRequest request;
-    OnAnswer on_answer;  // none: the answer is forgotten
+    OnAnswer on_answer;  // empty: the result is dropped
     int failed = 0;
     enum class Reset { kNo, kRunning, kDone } reset = Reset::kNo;
     std::string words{};
-    std::string line{};  // the program's first line that is no pass, else its last line
+    std::string line{};  // the program's first line that is not a pass, else its last line
     std::shared_ptr<ContainedProcess> process{};
   };
   using Position = std::list<Examination>::iterator;
 
   void start(Position position, const std::vector<std::string>& argv);
   void on_end(Position position, const ProcessEnd& end);
-  // Whether the examination goes on after this answer, and with what.
+  // Returns the command of the next step of the examination; null if this result is final.
   const std::vector<std::string>* next(Examination& examination, const HealthAnswer& answer);
 
   boost::asio::io_context& io_;
@@ -86,13 +92,13 @@ class HealthChecks {
   std::function<void()> stopped_;
 };
 
-// What one run of the program means. `line` is its answer.
+// Returns the result of one run of the program. `line` is its output.
 HealthAnswer judge_health(const ProcessEnd& end, std::string_view line, Milliseconds deadline);
 
-// Examines one device on a private loop. For commands.
+// Examines one device on a private loop. Used by commands.
 HealthAnswer examine_now(Containment& containment, HealthRequest request);
 
-// "health_xpu" in the directory of the programs; "" when there is none for this backend.
+// Returns the path of "health_xpu" in the directory of the programs; "" if this backend has no such program.
 std::string health_program(std::string_view backend, const std::string& programs);
 
 }  // namespace proctor

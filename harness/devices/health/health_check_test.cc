@@ -57,7 +57,7 @@ TEST(JudgeHealth, SpawnFailureGivesUnknownStatus) {
   EXPECT_EQ(judge_health(end, "", Milliseconds(1)).status, HealthStatus::kUnknown);
 }
 
-// Shell scripts stand in for the program; each run of one leaves a line in the file `runs`.
+// Shell scripts replace the program. Each run of a script adds a line to the file `runs`.
 class Examination : public testing::Test {
  protected:
   void SetUp() override {
@@ -114,7 +114,7 @@ TEST_F(Examination, NoAnswerInTimeIsAFailure) {
   EXPECT_EQ(runs(), 2);
 }
 
-// The script of a device that is sick until it is reset; the file `reset` is what the reset leaves.
+// The script reports an unhealthy device until the reset creates the file `reset`.
 TEST_F(Examination, ResetsUnhealthyDeviceWhenAllowed) {
   const auto script = "if [ -e reset ]; then " + say(kPass, 0) + "; fi; " + say(kFail, 1);
   HealthRequest how = request(script);
@@ -138,7 +138,7 @@ TEST_F(Examination, StaysUnhealthyWhenProbeFailsAfterReset) {
   EXPECT_EQ(runs(), 4);
 }
 
-// Refused while somebody uses it, or nobody here may.
+// The reset is refused because a process uses the device, or because this user may not reset it.
 TEST_F(Examination, FailedResetLeavesDeviceUnhealthy) {
   for (const int code : {1, 3}) {
     HealthRequest how = request(say(kFail, 1));

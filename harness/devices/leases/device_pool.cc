@@ -32,8 +32,8 @@ std::optional<std::vector<std::string>> DevicePool::lease(const std::string& bac
   for (const auto& id : free) {
     if (static_cast<int>(ids.size()) < count && take(id, what)) ids.push_back(id);
   }
-  if (static_cast<int>(ids.size()) < count) {  // another run was faster
-    // Never some of them: two runs that each hold half would wait for each other.
+  if (static_cast<int>(ids.size()) < count) {  // another run took one in the meantime
+    // A partial lease is never kept: two runs that each hold half would wait for each other.
     for (const auto& id : ids) end_lease(id, &Lease::mark_as_found);
     return std::nullopt;
   }
@@ -63,7 +63,7 @@ void DevicePool::note_drained(const PlannedDevice& device, const std::string& re
   if (reason != to_string(HealthFact::kLost)) unhealthy_[device.id] = device.backend;
 }
 
-// Another run may find out that a device is unhealthy.
+// Another run may drain the device while this run lasts.
 bool DevicePool::drained_meanwhile(const PlannedDevice& device) {
   const auto drained = leases_ ? DrainList(leases_->path()).find(device.id) : std::nullopt;
   const bool by_person = drained && drained->run.empty();
@@ -101,7 +101,7 @@ void DevicePool::note(const LeaseConflict& conflict) {
                                             : conflict.device + " is held by another run");
 }
 
-// A lease file that cannot be used counts as held: exclusivity is never given up for want of a file.
+// A lease file that cannot be used counts as held: without the file, exclusivity is not guaranteed.
 bool DevicePool::take(const std::string& id, const std::string& what) {
   if (!leases_) return true;
   auto taken = leases_->take(id, {.run = run_, .command = what});
@@ -206,7 +206,8 @@ std::vector<std::string> DevicePool::retire_lost() {
 }
 
 void DevicePool::retire(const std::vector<std::string>& ids) {
-  for (const auto& id : ids) held_.erase(id);  // dirty; the process that does not die still has it
+  // the record stays dirty; a process that does not die still holds the lease
+  for (const auto& id : ids) held_.erase(id);
   for (std::size_t i = devices_.size(); i-- > 0;) {
     if (devices_[i].shared || std::find(ids.begin(), ids.end(), devices_[i].device.id) == ids.end()) continue;
     devices_.erase(devices_.begin() + static_cast<std::ptrdiff_t>(i));

@@ -1,5 +1,6 @@
-// The devices of a run and who holds which. Leases are by identity and all-or-nothing. Devices that other
-// runs can see as well are leased from them too, through files (harness/devices/leases/lease.h).
+// The devices of a run, and the cases that hold them. Leases are by identity and all-or-nothing. Devices that
+// other runs can see are also leased from these runs, through files (harness/devices/leases/lease.h). The
+// pool does not check whether a device is healthy.
 #pragma once
 
 #include <map>
@@ -15,14 +16,15 @@
 
 namespace proctor {
 
+// A device of the pool.
 struct PoolDevice {
   PlannedDevice device;
-  // Any number of cases may hold it at once: a part of a simulated topology that each
-  // process builds for itself.
+  // Any number of cases may hold it at once: each process builds its own copy of this part of a simulated
+  // topology.
   bool shared = false;
 };
 
-// Which devices are acceptable.
+// The devices that a case accepts.
 struct LeaseRequest {
   std::set<std::string> only = {};  // empty: any
   std::set<std::string> none_of = {};
@@ -31,55 +33,59 @@ struct LeaseRequest {
   }
 };
 
+// Leases the devices of a run to its cases, and takes out devices that must not be used any more. The
+// scheduler and DeviceAdmission call it.
 class DevicePool {
  public:
-  // `leases` is where the devices are leased from other runs; none if no other run can see them. `run` is the
-  // id of this run. `retest`: devices that failed in `proctor accept` are given all the same.
+  // `leases` is the directory in which devices are leased from other runs; none if no other run can see the
+  // devices. `run` is the id of this run. `retest`: devices that `proctor accept` rejected are leased too.
   explicit DevicePool(std::vector<PoolDevice> devices, std::optional<LeaseDirectory> leases = {},
                       std::string run = {}, bool retest = false);
 
-  // Leases `count` devices of `backend` for the case `what`, or returns none if so many are not free now. If
-  // only other runs stand in the way, held_elsewhere() names them. If the devices are shared, a case gets the
-  // whole topology, whatever `count` is. Never waits.
+  // Leases `count` devices of `backend` for the case `what`, or returns none if too few are free now. If only
+  // other runs hold the missing devices, held_elsewhere() names them. If the devices are shared, a case gets
+  // the whole topology, regardless of `count`. This call never waits.
   std::optional<std::vector<std::string>> lease(const std::string& backend, int count,
                                                 const std::string& what,
                                                 const LeaseRequest& lease_request = {});
-  // How the last holder left a device that is leased now, unless it was clean.
+  // Returns how the last holder left a device that is leased now, if it was not clean.
   std::optional<std::string> left_dirty(const std::string& id) const;
-  // Somebody has examined the device since, so it is no longer dirty.
+  // Marks the device as no longer dirty, because an examination found it healthy.
   void found_well(const std::string& id);
-  // Other processes on a leased device for which this run or an earlier one waited in vain.
+  // Foreign processes on a leased device for which this run or an earlier one waited in vain.
   std::string endured(const std::string& id) const;
   void endure(const std::string& id, const std::string& others);
-  // Gives this device to nobody for a short time. `why` is a sentence for held_elsewhere().
+  // Leases this device to no case for a short time. `why` is a sentence for held_elsewhere().
   void leave_out(const std::string& id, const std::string& why);
-  // Gives back devices that were not used after all, in the state in which they were found.
+  // Releases devices that were not used after all, in the state in which they were found.
   void return_unused(const std::vector<std::string>& ids);
-  // Gives them back clean.
+  // Releases devices and marks them as clean.
   void release(const std::vector<std::string>& ids);
-  // The leased devices whose lease file lost its name, so that another run may lease them too: taken out for the rest
-  // of the run. Each with a warning (take_warnings()). To be asked every few seconds.
+  // Returns the leased devices whose lease file lost its name, so that another run may lease them too. They
+  // are taken out of this run, each with a warning (take_warnings()). Call this every few seconds.
   std::vector<std::string> retire_lost();
-  // Takes devices out for the rest of the run: a process that does not die may still hold them.
+  // Takes devices out of this run: a process that does not die may still hold them.
   void retire(const std::vector<std::string>& ids);
-  // The same, and for every other run too, until a probe or a person says that the device is healthy.
+  // Takes the device out of this run and of every other one, until a probe or a person reports that it is
+  // healthy.
   void drain(const std::string& id, const std::string& reason, const std::string& evidence);
 
   // Descriptors that the whole process tree of the case must hold (ProcessSpec::leases).
   std::vector<int> descriptors(const std::vector<std::string>& ids) const;
-  // Why the last lease() gave no device: one sentence for each device that another run holds.
+  // One sentence for each device that another run held when the last lease() failed.
   const std::vector<std::string>& held_elsewhere() const { return held_elsewhere_; }
-  // The warnings since the last call: devices that were left dirty, lease files that cannot be used.
+  // Warnings since the last call: devices that were left dirty, lease files that cannot be used.
   std::vector<Warning> take_warnings() { return std::exchange(warnings_, {}); }
 
-  // How many devices of `backend` fit and are held by no case of this run. Other runs may hold them.
+  // Returns how many devices of `backend` fit and are held by no case of this run. Other runs may hold them.
   int idle(const std::string& backend, const LeaseRequest& lease_request = {}) const;
 
-  // Whether `lease` could ever succeed, with nothing else running.
+  // Returns true if lease() can succeed when no other case runs.
   bool can_ever_lease(const std::string& backend, int count, const LeaseRequest& lease_request = {}) const;
-  // Why not: one of the devices that fit was found unhealthy (kDeviceUnhealthy), or they went away (kDeviceLost).
+  // The reason if can_ever_lease() is false: a device that fits was unhealthy (kDeviceUnhealthy), or all of
+  // them were lost (kDeviceLost).
   Reason why_taken_out(const std::string& backend, const LeaseRequest& lease_request = {}) const;
-  // How many one-device cases of `backend` can run at once; none if devices set no limit.
+  // Returns how many one-device cases of `backend` can run at once; none if devices set no limit.
   std::optional<int> width(const std::string& backend) const;
 
   const std::vector<PoolDevice>& devices() const { return devices_; }
@@ -106,7 +112,7 @@ class DevicePool {
   std::string run_;
   bool retest_;
   std::vector<bool> busy_;
-  std::map<std::string, std::string> unhealthy_;  // taken out as such: id -> backend
+  std::map<std::string, std::string> unhealthy_;  // devices taken out as unhealthy: id -> backend
   std::map<std::string, Lease> held_;
   std::map<std::string, LeftOut> left_out_;
   std::vector<std::string> held_elsewhere_;

@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/fs.h>  // RENAME_NOREPLACE, which musl does not have, nor the function
+#include <linux/fs.h>  // RENAME_NOREPLACE; musl has neither this constant nor the function
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -26,15 +26,15 @@ namespace {
 using nlohmann::json;
 
 constexpr int kFormat = 1;
-constexpr std::size_t kMostText = 2'000;        // of what people read in a record
-constexpr std::size_t kMaxRecord = 256 * 1024;  // of a file, that is read
+constexpr std::size_t kMostText = 2'000;        // of a text for people in a record
+constexpr std::size_t kMaxRecord = 256 * 1024;  // the most bytes that are read of a file
 constexpr const char* kSuffix = ".lease";
 constexpr mode_t kForEverybody = 0666;
 constexpr const char* kEverybodys = "/run/lock";
-// The kernel's own PID namespace has this inode (PROC_PID_INIT_INO); a container's has another.
+// The initial PID namespace has this inode (PROC_PID_INIT_INO); that of a container has another one.
 constexpr ino_t kHostPidNamespace = 0xEFFFFFFC;
 
-// Read once: it stays while we run, and would be a quarter of what a lease costs.
+// Read only once: the id is constant, and to read it would take a quarter of the time of a lease.
 const std::string& boot_id() {
   static const std::string id = [] {
     auto text = read_file("/proc/sys/kernel/random/boot_id");
@@ -45,9 +45,9 @@ const std::string& boot_id() {
   return id;
 }
 
-// Both appear under their names with their modes already set: the umask cuts what mkdir and open
-// are given, and a user who comes in between would be refused. True also when somebody was
-// faster; else errno says why not.
+// Creates a directory or a file under a temporary name, sets its mode, and then gives it its name. The umask
+// reduces the modes of mkdir and open, so another user who opens the path in between would be refused.
+// Returns true also if another process was faster; else errno has the reason.
 bool make_shared_directory(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return true;
@@ -74,7 +74,7 @@ bool make_shared_file(const std::string& path) {
   return made;
 }
 
-// What is tried with it, nobody else can have made, linked or locked.
+// Opens a file without a name for the trial lock. No other user can have created, linked or locked it.
 UniqueFd make_file_without_name(const std::string& directory) {
   UniqueFd fd(open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (fd) return fd;
@@ -86,7 +86,8 @@ UniqueFd make_file_without_name(const std::string& directory) {
   return fd;
 }
 
-// From a byte to the end of everything; 0 is all of the file, as versions before these two bytes lock it.
+// Sets a lock from byte `first` to the end of the file. From 0, it covers the whole file, which is how older
+// versions of Proctor lock it.
 bool lock_from(off_t first, int fd, short type) {
   struct flock lock {};
   lock.l_type = type;
@@ -95,17 +96,19 @@ bool lock_from(off_t first, int fd, short type) {
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-// Whose it is, does not show from inside: a fresh tmpfs or volume is a mount as well as the host's directory.
+// Returns true if the environment declares that `path` is the host's directory. A container cannot detect
+// this: a fresh tmpfs or volume is a mount, as the host's directory is.
 bool is_said_to_be_the_hosts(const std::string& path) {
   const char* said = std::getenv(kLeasesVariable);
   return path == kEverybodys && said != nullptr && std::string_view(said) == kLeasesOfHost;
 }
 
-// Who makes it before us would be who may remove what is in it.
+// Returns true if the directory belongs to root and is writable for all users. The owner of a directory may
+// remove all files in it.
 bool is_roots_and_for_everybody(const char* path) {
   struct stat info {};
   return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && is_roots(info.st_uid) &&
-         (info.st_mode & 01777) == 01777 && access(path, W_OK) == 0;  // a container may have it read-only
+         (info.st_mode & 01777) == 01777 && access(path, W_OK) == 0;  // a container may mount it read-only
 }
 
 Result<void> check_owner(const std::string& path) {
@@ -137,7 +140,7 @@ struct Identity {
 
 std::optional<Identity> identity_of(const struct stat& info) { return Identity{info.st_dev, info.st_ino}; }
 
-// What the name stands for now; nothing when it stands for nothing.
+// Returns the file that has this name now, or none.
 std::optional<Identity> named(const std::string& path) {
   struct stat info {};
   return lstat(path.c_str(), &info) == 0 ? identity_of(info) : std::nullopt;
@@ -155,13 +158,13 @@ bool is_locked(int fd) {
   return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-// A command line may be megabytes long, and is there to recognise the holder by.
+// Shortens a command line, which can have megabytes. Its beginning is enough to recognise the holder.
 std::string cut(const std::string& text) {
   return text.size() <= kMostText ? text : text.substr(0, kMostText) + "...";
 }
 
 std::string text_of(const LeaseRecord& record) {
-  json document;  // key by key: an initializer list would copy each value twice
+  json document;  // filled key by key, because an initializer list copies each value twice
   document["format"] = kFormat;
   document["device"] = record.device;
   document["pid"] = record.pid;
@@ -177,7 +180,7 @@ std::string text_of(const LeaseRecord& record) {
 
 struct Reading {
   std::optional<LeaseRecord> record;
-  std::string problem;  // of a file that has text but no record
+  std::string problem;  // for a file that has text but no valid record
 };
 
 Reading parse_record(const std::string& text) {
@@ -212,8 +215,8 @@ Reading read_record(int fd) {
   return parse_record(text);
 }
 
-// One write: whoever reads meanwhile sees the old text or the new one with a tail, never a mixture that
-// parses. Longer text than before is cut off behind it.
+// Writes with one call. A concurrent reader sees the old text, or the new text with a tail, and never a
+// mixture that parses. The tail of a longer old text is then cut off.
 Result<void> write_record(int fd, const LeaseRecord& record, const std::string& device) {
   const std::string text = text_of(record);
   if (pwrite(fd, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
@@ -255,7 +258,7 @@ Result<void> Lease::endure(std::string others) {
 }
 
 Result<void> Lease::mark_as_found() {
-  if (!left_dirty_) return mark_clean();  // also when it was found well meanwhile
+  if (!left_dirty_) return mark_clean();  // also if an examination found it healthy in the meantime
   return write_record(fd_.get(), last_.value_or(record_), device_);
 }
 
@@ -273,7 +276,7 @@ std::string LeaseDirectory::default_path() {
 }
 
 Result<LeaseDirectory> LeaseDirectory::open(const std::string& path) {
-  std::error_code ignored;  // making what lies below says it
+  std::error_code ignored;  // a failure shows when the directory below is made
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   if (!make_shared_directory(path)) return Error::system("make the lease directory " + path, errno);
   if (auto ours = check_owner(path); !ours) return ours.error();
@@ -293,7 +296,7 @@ Result<LeaseDirectory> LeaseDirectory::open(const std::string& path) {
   return directory;
 }
 
-// "xpu:0000:03:00.0" is a file name but for '/', which no identity has today.
+// Only '/' cannot be part of a file name, and no identity contains it today.
 std::string LeaseDirectory::path_of(std::string device) const {
   std::replace(device.begin(), device.end(), '/', '_');
   return path_ + "/" + device + kSuffix;
@@ -306,8 +309,8 @@ LeaseScope LeaseDirectory::scope() const {
                                                                                  : LeaseScope::kHost;
 }
 
-// Without O_CREAT first: in a directory with the sticky bit the kernel refuses O_CREAT on a file of another
-// user, even of one that exists (fs.protected_regular).
+// Opens without O_CREAT first. In a directory with the sticky bit, the kernel refuses O_CREAT on a file of
+// another user, even if the file exists (fs.protected_regular).
 Result<UniqueFd> LeaseDirectory::open_file(const std::string& device) const {
   const std::string path = path_of(device);
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
@@ -324,14 +327,16 @@ Result<UniqueFd> LeaseDirectory::open_file(const std::string& device) const {
   return fd;
 }
 
-// Without a descriptor that can write: closing that would wake everybody who waits, who would look, ...
+// Opens the file read-only: closing a writable descriptor would wake all waiting runs, which would check
+// again, ...
 std::optional<LeaseConflict> LeaseDirectory::conflict(const std::string& device) const {
   const UniqueFd fd(::open(path_of(device).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd || !is_locked(fd.get())) return std::nullopt;
   return LeaseConflict{device, read_record(fd.get()).record};
 }
 
-// None: somebody else has it. What was opened is locked only if it still has the name by then.
+// Returns none if another process holds the lease. A locked file counts only if it still has its name
+// afterwards.
 Result<std::optional<UniqueFd>> LeaseDirectory::lock_file(const std::string& device,
                                                           LeaseConflict& conflict) const {
   constexpr int kTries = 100;
@@ -343,7 +348,7 @@ Result<std::optional<UniqueFd>> LeaseDirectory::lock_file(const std::string& dev
       conflict.holder = read_record(file->get()).record;
       return std::optional<UniqueFd>();
     }
-    // What follows byte 0 is for the processes of the case.
+    // The processes of a case lock the bytes after byte 0.
     if (!lock_from(1, file->get(), F_UNLCK)) return Error::system("share the lease of " + device, errno);
     if (named(path_of(device)) == opened(file->get())) return std::optional<UniqueFd>(std::move(*file));
   }
@@ -377,7 +382,7 @@ Result<std::variant<Lease, LeaseConflict>> LeaseDirectory::take(const std::strin
   return std::variant<Lease, LeaseConflict>(std::move(lease));
 }
 
-// The last close of a description that can write, which is also how a killed process ends it.
+// Watches for the last close of a writable file description, which also happens when a process is killed.
 Result<UniqueFd> LeaseDirectory::watch() const {
   UniqueFd fd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!fd || inotify_add_watch(fd.get(), path_.c_str(), IN_CLOSE_WRITE) < 0)

@@ -1,21 +1,23 @@
-// The exclusive right to devices, visible to every process and every user of the machine.
+// Leases: exclusive rights to devices, visible to every process and every user of the machine.
 //
-// Each device has a file in a directory that all share, with two locks in it (open-file-description locks, fcntl(2),
-// F_OFD_SETLK). Such a lock does not belong to a process: it is held as long as any process has the description open.
+// Each device has a file in a directory that all users share. The file has two locks (open-file-description
+// locks, fcntl(2), F_OFD_SETLK). Such a lock does not belong to a process: it is held as long as any process
+// has the description open.
 //
 //   byte 0   exclusive: the runner that took the lease, and the guards of its cases, which outlive their processes
 //   byte 1   shared: the processes of a case, each through a description that its guard opened for them
 //
-// Who takes a lease needs both. So the lease ends with the last process of the case, also when the runner is killed,
-// and a process that unlocks or closes the descriptor that it inherited frees nothing but its own share. The text in
-// the file is for people and for the next holder; only the locks decide.
+// A new holder needs both locks. The lease therefore ends with the last process of the case, even if the
+// runner is killed. A process that unlocks or closes its inherited descriptor releases only its own share.
+// Only the locks determine who holds a lease; the text in the file is for people and for the next holder.
 //
-// Files are never removed: two files of one name, old and new, would be two locks. Nobody else can do that either: the
-// directory is root's or ours, and if others may write there its sticky bit keeps our files. What root or a clean-up
-// of our own session removes all the same is found out by still_there().
+// Proctor never removes these files: an old and a new file with one name would be two locks. Other users
+// cannot remove them either. The directory belongs to root or to this user, and its sticky bit protects the
+// files if others may write there. Root can remove a file, and so can a clean-up of this user's session.
+// still_there() detects this.
 //
-// The record is "dirty" from the moment when a lease is taken until its holder says that the device came back
-// clean. A holder that died never says so, and the next holder sees it.
+// The record is "dirty" from the start of a lease until its holder marks the device as clean. A holder that
+// dies does not mark it, and the next holder sees this.
 #pragma once
 
 #include <sys/types.h>
@@ -32,13 +34,13 @@
 
 namespace proctor {
 
-// Who asks for a lease.
+// The process that requests a lease.
 struct LeaseHolder {
   std::string run;      // its id
   std::string command;  // for people: the case, or the command line
 };
 
-// What a lease file says.
+// The content of a lease file.
 struct LeaseRecord {
   std::string device;  // "xpu:0000:03:00.0"
   pid_t pid = 0;       // of the runner, in its own PID namespace
@@ -47,35 +49,37 @@ struct LeaseRecord {
   std::string since;  // UTC
   std::string boot_id;
   bool dirty = false;
-  std::string endured{};  // who else has used it since boot and was waited for in vain, as a runner wrote it
+  std::string endured{};  // foreign users of the device since boot for which a runner waited in vain
 };
 
-// One sentence for people: "xpu:0000:03:00.0 is held by pid 4711 (uid 0, run X, since ...): pytest".
+// Returns one sentence for people: "xpu:0000:03:00.0 is held by pid 4711 (uid 0, run X, since ...): pytest".
 std::string describe(const LeaseRecord& record);
 
+// A lease of one device. It lasts until the last copy of its descriptor is closed.
 class Lease {
  public:
   Lease(Lease&&) = default;
   Lease& operator=(Lease&&) = default;
 
   const std::string& device() const { return device_; }
-  // For the guard of a case, which holds the lease too (ProcessSpec::leases).
+  // The descriptor for the guard of a case, which also holds the lease (ProcessSpec::leases).
   int fd() const { return fd_.get(); }
-  // Whether the file that is locked still has its name: else somebody may lock another one of that name. An error
-  // says what happened.
+  // Checks that the locked file still has its name. Otherwise another process may lock a new file with that
+  // name. An error has the details.
   Result<void> still_there() const;
-  // How the last holder left the device, if it did not leave it clean: "run X ended without ...". A record
-  // that cannot be read counts as not clean, because nothing is known then.
+  // How the last holder left the device, if it was not clean: "run X ended without ...". An unreadable record
+  // counts as not clean, because the state is then unknown.
   const std::optional<std::string>& left_dirty() const { return left_dirty_; }
 
-  // The device has been examined since then and is healthy.
+  // Records that the device has been examined since then and is healthy.
   void found_well() { left_dirty_.reset(); }
-  // The next holders read this, so that they do not all wait for the same processes.
+  // The foreign processes for which an earlier wait was in vain. The next holders read this, so that they do
+  // not wait for the same processes again.
   const std::string& endured() const { return record_.endured; }
   Result<void> endure(std::string others);
-  // Says that the device came back clean. The lease itself ends with the last descriptor.
+  // Marks the device as clean in the record. The lease itself ends with the last descriptor.
   Result<void> mark_clean();
-  // Writes again what the last holder wrote, for a device that was not used after all.
+  // Restores the record of the last holder, for a device that was not used after all.
   Result<void> mark_as_found();
 
  private:
@@ -91,38 +95,44 @@ class Lease {
   std::optional<std::string> left_dirty_;
 };
 
-// A device that somebody else holds. There is no record when its holder wrote none that can be read.
+// A device that another process holds. `holder` is empty if the holder wrote no readable record.
 struct LeaseConflict {
   std::string device;
   std::optional<LeaseRecord> holder;
 };
 
+// The processes that share a lease directory: those of the host, or of this container only.
 enum class LeaseScope { kHost, kContainer };
 std::string_view to_string(LeaseScope scope);  // "host", "this container only"
 
+// The directory with the lease files. It takes leases and reports holders; it does not check which devices
+// exist.
 class LeaseDirectory {
  public:
-  // The directory unless another one is chosen: /run/lock, which the machine makes at boot for everybody, and which
-  // nobody cleans up before the next; /dev/shm where there is none. Nothing in them outlives a boot.
+  // The directory if no other is chosen. It is /run/lock, which the machine creates at boot for all users,
+  // and which is not cleaned up before the next boot. It is /dev/shm if /run/lock does not exist. A boot
+  // clears both.
   static std::string default_path();
 
-  // Makes the directory if it does not exist, for all users (mode 1777), and tries a lock in it. An error
-  // names the path and what is wrong: it cannot be written, somebody else could remove files in it, or its file system
-  // has no such locks.
+  // Creates the directory for all users (mode 1777) if it does not exist, and tries a lock in it. An error
+  // names the path and the problem: the directory is not writable, another user could remove files in it, or
+  // its file system lacks such locks.
   static Result<LeaseDirectory> open(const std::string& path);
 
   const std::string& path() const { return path_; }
-  // kContainer when this process is in a container and the directory is the default one, unless who started the
-  // container says that it is the host's (kLeasesVariable). One that the user chose is assumed to be shared.
+  // kContainer if this process is in a container and the directory is the default one. kLeasesVariable can
+  // declare that the directory is the host's. A directory that the user chose is assumed to be shared.
   LeaseScope scope() const;
 
-  // Who has the device now, if anybody. This disturbs nobody, so it may be called at any time.
+  // Returns the present holder of the device, if there is one. The call disturbs no lease, so it is possible
+  // at any time.
   std::optional<LeaseConflict> conflict(const std::string& device) const;
-  // Takes the lease of one device, or says who has it. Never waits.
+  // Takes the lease of one device, or returns its holder. Never waits.
   Result<std::variant<Lease, LeaseConflict>> take(const std::string& device, const LeaseHolder& holder) const;
-  // An inotify descriptor that becomes readable when a lease may have ended. Its reader must empty it.
+  // Returns an inotify descriptor that becomes readable when a lease may have ended. The caller must read its
+  // events.
   Result<UniqueFd> watch() const;
-  // Every device that has a file here, and whether somebody holds it now.
+  // A device that has a file in this directory, and whether it is held now.
   struct Entry {
     LeaseRecord record;
     bool held = false;

@@ -29,7 +29,8 @@ constexpr const char* kCard = "xpu:0000:03:00.0";
 
 constexpr int kNotHere = 77;
 
-// As the first process of a container: /run/lock is a file system of its own there, as a systemd container has one.
+// Runs `check` as the first process of a container. /run/lock is a separate file system there, as in a
+// systemd container.
 int in_a_container(const std::function<int()>& check) {
   const std::string map = "0 " + std::to_string(getuid()) + " 1";
   const pid_t maker = fork();
@@ -51,7 +52,8 @@ int in_a_container(const std::function<int()>& check) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// That the directory is a mount, says nothing: who started the container says it, or nobody.
+// A mount alone does not show whose directory it is. Only the variable that the starter of the container sets
+// does.
 TEST(LeaseScopeTest, IsHostOnlyWithLeasesVariable) {
   const auto is_the_hosts = [](const char* said, const std::string& path) {
     said == nullptr ? unsetenv(kLeasesVariable) : setenv(kLeasesVariable, said, 1);
@@ -65,7 +67,7 @@ TEST(LeaseScopeTest, IsHostOnlyWithLeasesVariable) {
     if (chmod("/run/lock", 0755) != 0) return 4;
     return is_the_hosts(kLeasesOfHost, LeaseDirectory::default_path())
                ? 5
-               : 0;  // /dev/shm now, of which it is not said
+               : 0;  // now /dev/shm, which the variable does not cover
   });
   if (wrong == kNotHere) GTEST_SKIP() << "needs namespaces, or root";
   EXPECT_EQ(wrong, 0) << "the number of the check above";
@@ -134,7 +136,7 @@ TEST_F(LeaseTest, DeadHolderLeavesDeviceDirty) {
   const pid_t child = fork();
   if (child == 0) {
     const Lease lease = must_take();
-    _exit(0);  // as SIGKILL would: nothing is marked
+    _exit(0);  // like SIGKILL: the record stays dirty
   }
   waitpid(child, nullptr, 0);
   EXPECT_THAT(must_take().left_dirty(), Optional(HasSubstr("run run-1 (pid " + std::to_string(child))));
@@ -196,7 +198,7 @@ TEST_F(LeaseTest, NewRecordReplacesLongerRecord) {
 }
 
 TEST_F(LeaseTest, TruncatesLongCommandInRecord) {
-  const std::string command(100'000, '\x01');  // six bytes each in JSON
+  const std::string command(100'000, '\x01');  // each needs six bytes in JSON
   {
     auto held = directory_->take(kCard, {.run = "one", .command = command});
     ASSERT_TRUE(held);
@@ -211,7 +213,7 @@ TEST_F(LeaseTest, TruncatesLongCommandInRecord) {
   EXPECT_EQ(std::get<Lease>(*next).left_dirty(), std::nullopt);
 }
 
-// No name that somebody else could have taken, linked or locked decides whether leases work here.
+// The trial lock uses no name that another user could have taken, linked or locked.
 TEST_F(LeaseTest, DirectoryCheckUsesPrivateFile) {
   std::filesystem::create_symlink("/etc/passwd", path_ + "/trial.lease");
   EXPECT_TRUE(LeaseDirectory::open(path_));
@@ -242,7 +244,7 @@ TEST_F(LeaseTest, LeaseFilesAreUsableByOtherUsers) {
   EXPECT_EQ(info.st_mode & 07777, 01777u);
 }
 
-// A file that appears before it is everybody's refuses whoever comes in between.
+// A file that appears under its name before its mode is set would be unusable for other users.
 TEST_F(LeaseTest, UsersCreateLeaseFilesConcurrently) {
   if (geteuid() != 0) GTEST_SKIP() << "needs:root";
   constexpr int kRounds = 300;
@@ -306,7 +308,7 @@ TEST_F(LeaseTest, DetectsRemovedOrReplacedFile) {
   EXPECT_TRUE(lease.still_there());
 }
 
-// As a case has it: a shared lock on the second byte, through a description of its own.
+// A process of a case has a shared lock on the second byte, through its own description.
 TEST_F(LeaseTest, LastsUntilLastSharedLockEnds) {
   std::optional<Lease> lease = must_take();
   const UniqueFd share(open(("/proc/self/fd/" + std::to_string(lease->fd())).c_str(), O_RDONLY | O_CLOEXEC));

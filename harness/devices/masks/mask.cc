@@ -33,7 +33,7 @@ std::optional<int> parse_count(std::string_view text, int max) {
   return static_cast<int>(*value);
 }
 
-// "0-2" is "0,1,2"; nothing when it is no short range.
+// Expands a range: "0-2" is "0,1,2". Returns "" if the text is not a short range.
 std::string expand_range(std::string_view text) {
   const auto dash = text.find('-');
   if (dash == std::string_view::npos) return {};
@@ -53,13 +53,14 @@ std::string spell_ordinal(std::string_view digits, int base) {
   return value && *value <= kMaxOrdinal ? std::to_string(*value) : std::string();
 }
 
-// One entry without separators in it: ordinals that parse_ordinal accepts, or empty when there is no telling.
+// Repairs one entry without separators: returns ordinals that parse_ordinal() accepts, or "" if the meaning
+// is unclear.
 std::string repair_ordinal(std::string_view text) {
   if (auto range = expand_range(text); !range.empty()) return range;
   if (is_hexadecimal(text)) return spell_ordinal(text.substr(2), 16);
   if (text.starts_with('+')) text.remove_prefix(1);
   const std::string_view digits = leading_digits(text);
-  // A tail of letters is a unit ("1gpu"); anything else could mean more than the number before it.
+  // Letters after the number are a unit ("1gpu"). Other characters could change the meaning.
   for (const char c : text.substr(digits.size())) {
     if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))) return {};
   }

@@ -35,7 +35,7 @@ std::string_view to_string(EntryKind kind) {
 
 bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 
-// The beginning of a UUID, of at least one digit.
+// Returns true for the beginning of a UUID with at least one digit.
 bool is_uuid_prefix(std::string_view text) {
   if (text.empty() || text.size() > kUuidShape.size()) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -46,7 +46,7 @@ bool is_uuid_prefix(std::string_view text) {
 
 bool is_uuid(std::string_view text) { return text.size() == kUuidShape.size() && is_uuid_prefix(text); }
 
-// MIG-UUID, or GPU-UUID/GPU-INSTANCE/COMPUTE-INSTANCE as drivers before R470 name it.
+// Returns true for MIG-UUID, or GPU-UUID/GPU-INSTANCE/COMPUTE-INSTANCE, the name in drivers before R470.
 bool is_mig_name(std::string_view text) {
   text.remove_prefix(kMig.size());
   if (!text.starts_with(kGpu)) return is_uuid(text);
@@ -89,21 +89,21 @@ std::string suggest_for_cuda(std::string_view value) {
   return repaired.empty() ? std::string() : "Did you mean '" + repaired + "'?";
 }
 
-// Leading decimal digits with an optional sign; the tail is ignored. nullopt: no number.
+// Parses leading decimal digits with an optional sign and ignores the tail. nullopt: the text has no number.
 std::optional<std::int64_t> lenient_number(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
   std::int64_t value = 0;
   std::size_t digits = 0;
   for (; digits < text.size() && text[digits] >= '0' && text[digits] <= '9'; ++digits) {
-    value =
-        std::min<std::int64_t>(value * 10 + (text[digits] - '0'), INT32_MAX);  // more is out of range anyway
+    // Larger values are out of range anyway.
+    value = std::min<std::int64_t>(value * 10 + (text[digits] - '0'), INT32_MAX);
   }
   if (digits == 0) return std::nullopt;
   return negative ? -value : value;
 }
 
-using Resolved = Result<CudaDevice>;  // the error's text is why the entry names no device
+using Resolved = Result<CudaDevice>;  // an error has the reason why the entry names no device
 
 Resolved resolve_ordinal(const MaskEntry& entry, const std::optional<CudaHost>& host) {
   const auto number = lenient_number(entry.text);
@@ -137,7 +137,7 @@ Resolved resolve(const MaskEntry& entry, EntryKind list_kind, const std::optiona
   return kind == EntryKind::kOrdinal ? resolve_ordinal(entry, host) : resolve_name(entry, kind, host);
 }
 
-// "-1" as the last entry hides nothing that was listed, so it needs no warning.
+// "-1" as the last entry hides no listed device, so it needs no warning.
 void warn(std::string_view value, const CudaSelection& selection, std::vector<std::string>& warnings) {
   const auto entries = split_mask(value);
   if (selection.duplicate_at) {

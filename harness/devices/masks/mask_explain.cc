@@ -22,7 +22,7 @@ std::string known_text(const Row* row) {
   return text;
 }
 
-// What the first number of an entry names under one hierarchy.
+// Describes the device that the first number of an entry selects under one hierarchy.
 std::string names_xpu(unsigned index, bool leaves, const Topology& topology) {
   const auto count = static_cast<unsigned>(leaves ? topology.cards * topology.tiles : topology.cards);
   if (index >= count) return "no such " + std::string(leaves ? "tile" : "card") + ", skipped";
@@ -104,7 +104,7 @@ std::string explain_cuda_entry(const MaskEntry& entry, const CudaSelection& sele
     if (entry.number == *selection.duplicate_at) return "names a device a second time";
     if (entry.number > *selection.duplicate_at) return "not reached";
   }
-  // Alone it names what it names in the list: what ended the list has been dealt with above.
+  // A single entry has the same meaning as in the list. Entries that end the list were handled above.
   const CudaSelection alone = select_cuda(entry.text, host);
   return "device " + to_string(alone.devices);
 }

@@ -1,5 +1,5 @@
-// What the linter says about values on which drivers crash or which they silently read as something else, and
-// about accepted values.
+// Tests the linter with values on which drivers crash, with values that drivers silently read as something
+// else, and with accepted values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Every mask of up to four entries from a small alphabet. The oracles know what each entry of the alphabet
-// means and never read its text, so they share no code and no parsing idea with what they check.
+// Tests every mask of up to four entries from a small alphabet. The oracles use the meaning of each entry and
+// never parse its text, so they share no code with the tested functions.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -47,8 +47,8 @@ std::string spell(const std::vector<Letter>& alphabet, const std::vector<std::si
 struct XpuLetter {
   std::string text;
   bool well_formed;
-  long long index;  // of the card or leaf; -1: reading it kills the process
-  int tile = -1;    // -1: the whole card; -2: reading it kills the process, once the card exists
+  long long index;  // of the card or leaf; -1: parsing this entry crashes the process
+  int tile = -1;    // -1: the whole card; -2: parsing this entry crashes the process if the card exists
 };
 
 const std::vector<XpuLetter> kXpuAlphabet = {
@@ -134,7 +134,7 @@ TEST_P(XpuProperty, AcceptedMasksMatchOracleAndNeverCrash) {
       }
     }
   });
-  // Vacuous in neither direction.
+  // The test reached accepted masks as well as crashes.
   EXPECT_GT(accepted, 100u);
   EXPECT_GT(crashed, 100u);
 }
@@ -193,7 +193,7 @@ TEST(CudaProperty, TheModelAgreesWithTheOracle) {
   std::size_t accepted = 0;
   for_each_sequence(kCudaAlphabet.size(), [&](const std::vector<std::size_t>& sequence) {
     const std::string value = spell(kCudaAlphabet, sequence);
-    if (value.empty()) return;  // '' hides everything by another rule
+    if (value.empty()) return;  // another rule applies: '' hides everything
     bool well_formed = true;
     for (const std::size_t i : sequence) well_formed = well_formed && kCudaAlphabet[i].well_formed;
     const CudaHost host{3, kCudaUuids, {}};
@@ -204,7 +204,7 @@ TEST(CudaProperty, TheModelAgreesWithTheOracle) {
     const MaskLint lint = lint_cuda_mask(value, host);
     ASSERT_EQ(lint.accepted(), well_formed) << value;
     accepted += lint.accepted() ? 1 : 0;
-    // Nothing is hidden from an accepted list without a warning.
+    // Every accepted list that hides a device has a warning.
     if (lint.accepted() && expected.size() < sequence.size() && value != "-1") {
       ASSERT_EQ(lint.warnings.empty(),
                 kCudaAlphabet[sequence.back()].text == "-1" && expected.size() + 1 == sequence.size())

@@ -129,7 +129,7 @@ constexpr std::string_view kTileZeroNote =
     "0 is not "
     "among them; not checked on hardware";
 
-// Two cards of four tiles, except where the row says otherwise.
+// The machine has two cards of four tiles, unless the row has another topology.
 constexpr XpuMaskRow kXpuRows[] = {
     // number slug value | COMPOSITE | FLAT | hazards | well formed | evidence | source | note | topology
     {1, "unset", std::nullopt, kAll, kAllFlat, kSafe, true, "S", kSpec},

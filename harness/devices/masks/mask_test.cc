@@ -99,8 +99,8 @@ TEST(InQuotes, MakesControlCharactersVisible) {
   EXPECT_EQ(in_quotes("a\tb"), "'a\\tb'");
 }
 
-// Every row of the truth tables against the models and the linter: data, rules and driver models cannot drift
-// apart.
+// Compares every row of the truth tables with the models and the linter, so that data, rules and driver
+// models stay consistent.
 
 CudaHost table_host(int devices) {
   CudaHost host{devices, {}, {}};
@@ -126,7 +126,7 @@ TEST(XpuMaskTable, EachRowMatchesDriverModel) {
       EXPECT_EQ(expected_text(flat, row.topology), row.flat);
       EXPECT_EQ(flat.fate, row.hazards.v26_27_flat) << to_string(flat.fate);
     }
-    for (const Hierarchy hierarchy : kAllHierarchies) {  // 22.43 does not know the variable
+    for (const Hierarchy hierarchy : kAllHierarchies) {  // 22.43 ignores the variable
       const auto old = intel_answer(row.value, IntelDriver::k22_43, hierarchy, row.topology);
       EXPECT_EQ(expected_text(old, row.topology), row.composite);
       EXPECT_EQ(old.fate, row.hazards.v22_43) << to_string(old.fate);

@@ -8,10 +8,10 @@
 namespace proctor {
 namespace {
 
-// A machine to tell the driver's answer on when none was given.
+// The machine for the description of the driver's behaviour if the caller names none.
 constexpr Topology kExampleTopology{2, 4};
 
-// Why one entry is outside the grammar, or nothing.
+// Returns why one entry is outside the grammar, or "".
 std::string why_refused_by_xpu(std::string_view text) {
   const auto dot = text.find('.');
   if (dot == std::string_view::npos) {
@@ -62,7 +62,7 @@ std::vector<Hierarchy> hierarchies_to_judge(std::optional<Hierarchy> hierarchy) 
   return {Hierarchy::kComposite, Hierarchy::kFlat};
 }
 
-// Why a well-formed mask selects nothing on this machine, or nothing.
+// Returns why a well-formed mask selects no device on this machine, or "".
 std::string why_selects_nothing(const XpuMask& mask, std::optional<Hierarchy> hierarchy,
                                 const std::optional<Topology>& topology) {
   if (mask.all) return {};

@@ -22,7 +22,7 @@ std::string to_string(const std::vector<XpuDevice>& devices, const Topology& top
 
 namespace {
 
-// The driver's split(): an empty piece at the end is dropped, any other is kept; "" has no piece at all.
+// Like the driver's split(): drops an empty piece at the end and keeps any other; "" has no pieces.
 std::vector<std::string_view> intel_split(std::string_view input, char delimiter) {
   std::vector<std::string_view> pieces;
   std::size_t begin = 0;
@@ -41,7 +41,7 @@ int digit_value(char c) {
   return std::numeric_limits<int>::max();
 }
 
-// Which tiles of which card the entries read so far have enabled.
+// The tiles of each card that the entries enabled so far.
 class Enabled {
  public:
   explicit Enabled(const Topology& topology)
@@ -76,9 +76,8 @@ class Enabled {
   std::vector<bool> tiles_;
 };
 
-// One entry under COMPOSITE, after its first number named an existing card. A third number
-// is an engine: 22.43 reads it, and selects nothing where the card has no such engine (as in
-// the driver's no-hardware mode).
+// Reads one entry under COMPOSITE whose first number is an existing card. A third number is an engine. 22.43
+// parses it, and selects nothing if the card has no such engine, as in the driver's no-hardware mode.
 std::optional<DriverFate> read_card_entry(const std::vector<std::string_view>& parts, unsigned card,
                                           IntelDriver driver, const Topology& topology, Enabled& enabled) {
   if (parts.size() == 1) {
@@ -96,14 +95,15 @@ std::optional<DriverFate> read_card_entry(const std::vector<std::string_view>& p
   return std::nullopt;
 }
 
-// nullopt: read to the end.
+// Returns nullopt if the driver reads the mask to its end.
 std::optional<DriverFate> read_mask(std::string_view value, IntelDriver driver, bool cards_are_devices,
                                     const Topology& topology, Enabled& enabled) {
   const unsigned count =
       static_cast<unsigned>(cards_are_devices ? topology.cards : topology.cards * topology.tiles);
   for (const std::string_view entry : intel_split(value, ',')) {
     const auto parts = intel_split(entry, '.');
-    if (parts.empty()) return DriverFate::kSegfault;  // it indexes the empty vector
+    // the driver accesses the first element of the empty vector
+    if (parts.empty()) return DriverFate::kSegfault;
     const auto index = intel_number(parts[0]);
     if (!index) return DriverFate::kAbort;
     if (*index >= count) continue;
@@ -131,7 +131,7 @@ std::string describe(const DriverAnswer& answer, const Topology& topology) {
   return "";
 }
 
-// How single entries are read, where that is not what they say.
+// Adds a line for each number that the driver reads in an unusual way.
 void describe_entries(std::string_view value, std::vector<std::string>& lines) {
   for (const MaskEntry& entry : split_mask(value)) {
     for (const std::string_view part : intel_split(entry.text, '.')) {
@@ -162,8 +162,8 @@ std::string_view to_string(DriverFate fate) {
   return "";
 }
 
-// Written out instead of calling strtoul: since glibc 2.38 that also reads "0b1" as binary, so its answer
-// would depend on where Proctor was built.
+// Does not call strtoul(), which also reads "0b1" as binary since glibc 2.38. The result would then depend on
+// the build machine of Proctor.
 std::optional<unsigned> intel_number(std::string_view text) {
   std::size_t at = std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size());
   const bool negative = at < text.size() && text[at] == '-';
@@ -207,7 +207,7 @@ std::vector<std::string> describe_intel(std::string_view value, std::optional<Hi
   std::vector<std::string> lines;
   if (!value.empty() && value != "default") describe_entries(value, lines);
 
-  std::vector<std::pair<std::string, std::string>> answers;  // who, what
+  std::vector<std::pair<std::string, std::string>> answers;  // version and hierarchy, behaviour
   const auto add = [&](std::string who, IntelDriver driver, Hierarchy under) {
     std::string what = describe(intel_answer(value, driver, under, topology), topology);
     if (!answers.empty() && answers.back().second == what) {

@@ -34,7 +34,7 @@ TEST(VisibilityVariables, IntelPrefixesTakePrecedence) {
     EXPECT_EQ(find_visibility_variable(none), nullptr) << none;
 }
 
-// Each of these moved a case, or could.
+// Each of these variables moved a case to another device, or could.
 TEST(VisibilityVariables, TableContainsEveryKnownVariable) {
   for (const char* name :
        {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "ZE_AFFINITY_MASK",
@@ -49,7 +49,7 @@ std::string vendor_of(const VisibilityVariable& variable) {
   return variable.backend == Backend::kCuda ? "NVIDIA" : "Intel";
 }
 
-// The page has the same table.
+// The table of the page must be the same.
 TEST(VisibilityVariables, MatchTableInDocumentation) {
   std::ifstream file(std::string(PROCTOR_SOURCE_DIR) + "/docs/reference/devices.md");
   std::stringstream page;

@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr Milliseconds kPoll{1'000};  // at a child that has not answered yet
+constexpr Milliseconds kPoll{1'000};  // interval of checks on a child that has not responded yet
 
 DeviceState parse_state(const json& entry) {
   DeviceState state{};
@@ -45,7 +45,7 @@ std::string how_it_ended(const ProcessEnd& end) {
 
 ProbeMonitor::Snapshot parse_snapshot(std::string_view line, std::size_t devices) {
   const json document = parse_json(line);
-  try {  // the edge of the JSON library
+  try {  // nlohmann::json throws
     std::vector<DeviceState> states;
     if (const std::string problem = document.value("problem", ""); !problem.empty())
       return Error::internal("check the devices: " + problem);
@@ -94,19 +94,19 @@ void ProbeMonitor::end_child() {
   if (process_) process_->stop(SIGKILL, Milliseconds(0));
   process_.reset();
   requests_.reset();
-  ::unlink(setup_.fifo.c_str());  // the next child gets one that this one cannot read from
+  ::unlink(setup_.fifo.c_str());  // the next child gets a new FIFO that this child cannot read
 }
 
 bool ProbeMonitor::start() {
   if (mkfifo(setup_.fifo.c_str(), 0600) != 0) return false;
-  // For reading too: without a reader yet, a FIFO that is only written cannot be opened.
+  // The FIFO is also opened for reading: a write-only open fails while it has no reader.
   requests_ = UniqueFd(open(setup_.fifo.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
   if (!requests_) return false;
   ProcessSpec spec;
   spec.argv = setup_.argv;
   spec.argv.insert(spec.argv.end(), {"--monitor", setup_.fifo});
   spec.env = setup_.env;
-  spec.reach = Reach::kHostPids;  // it names who has memory on a device
+  spec.reach = Reach::kHostPids;  // the child reports the host pids of processes with memory on a device
   spec.events = true;
   spec.on_event_line = received_.guard([this](std::string_view line) { on_line(line); });
   process_ = ContainedProcess::start(io_, containment_, std::move(spec),
@@ -132,7 +132,7 @@ void ProbeMonitor::send_request() {
 
 void ProbeMonitor::send(const std::string& request, Milliseconds deadline) {
   const auto size = static_cast<ssize_t>(request.size());
-  if (!process_) deadline = std::max(deadline, setup_.deadline);  // it loads the driver first
+  if (!process_) deadline = std::max(deadline, setup_.deadline);  // the child must load the driver first
   if ((!process_ && !start()) || write(requests_.get(), request.data(), request.size()) != size) {
     const std::string why = std::strerror(errno);
     boost::asio::post(io_, received_.guard([this, why] { give_up(why); }));
@@ -142,7 +142,7 @@ void ProbeMonitor::send(const std::string& request, Milliseconds deadline) {
   await_answer(deadline);
 }
 
-// On a busy machine the child may be late and the driver well.
+// Waits for the child's CPU time as well: on a busy machine the child may be late although the driver works.
 void ProbeMonitor::await_answer(Milliseconds deadline) {
   deadline_.expires_after(std::min(deadline, kPoll));
   deadline_.async_wait(received_.guard([this, deadline](const auto& error) {
@@ -181,7 +181,7 @@ void ProbeMonitor::give_up(const std::string& why) {
 
 namespace {
 
-// The answers of all children to one question.
+// Collects the responses of all children to one request.
 struct Answers {
   std::vector<std::optional<DeviceMonitor::Snapshot>> snapshots;
   std::size_t left = 0;

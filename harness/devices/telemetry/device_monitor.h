@@ -1,5 +1,5 @@
-// The state of the devices of a run. There is one child for each vendor (`ProbeMonitor`), so that the
-// devices of one vendor stay known when the driver of the other hangs.
+// Reads the state of the devices of a run. Each vendor has one child (`ProbeMonitor`), so the devices of one
+// vendor stay readable when the driver of the other hangs. DeviceChecks and Telemetry use this; it only reads.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -21,36 +21,41 @@
 namespace proctor {
 
 // ---- The devices of one vendor ----
-// They are read repeatedly while a run lasts. A contained child (a probe with --monitor) holds the
-// management interface open, so that each reading costs a message and not the start of a driver. A driver
-// that hangs costs one deadline; the next reading starts a new child.
+// They are read repeatedly during a run. A contained child (a probe with --monitor) keeps the management
+// interface open, so that each reading costs a message and not the start of a driver. A driver that hangs
+// costs one deadline, and the next reading starts a new child.
 
 class ContainedProcess;
 class Containment;
 struct ProcessEnd;
 
+// A process with memory on a device.
 struct DeviceHolder {
   int pid = 0;
   std::uint64_t bytes = 0;
 };
 
+// The state of one device in a snapshot.
 struct DeviceState {
-  std::string state;  // "ok", "lost", or the code that the driver answers; "": nobody knows, see `problem`
+  std::string state;  // "ok", "lost", or the error code of the driver; "": unknown, see `problem`
   std::string problem{};
-  bool is_silent = false;  // the driver did not answer in time, or ended the child that asks
+  bool is_silent = false;  // the driver did not respond in time, or ended the child that queries it
   std::optional<std::uint64_t> used_bytes;
-  std::optional<std::vector<DeviceHolder>> holders;  // none: the driver does not say
+  std::optional<std::vector<DeviceHolder>> holders;  // none: the driver does not report them
 };
 
+// The child of one vendor: its command, devices and deadlines.
 struct ProbeMonitorSetup {
-  std::vector<std::string> argv;  // the probe, with the words that must stand before it
-  std::vector<std::string> env;   // NAME=VALUE, that of the probe which found the devices
+  std::vector<std::string> argv;  // the probe, preceded by the words of a launcher
+  std::vector<std::string> env;   // NAME=VALUE: the environment of the probe that found the devices
   std::string fifo;               // a path that does not exist yet
-  std::vector<std::string> ids;   // of the devices, in the probe's order
+  std::vector<std::string> ids;   // ids of the devices, in the probe's order
   Milliseconds deadline{10'000};
   Milliseconds sample_deadline{3'000};
 };
 
+// Queries the devices of one vendor through one child, which it starts at the first request and after a
+// failure.
 class ProbeMonitor {
  public:
   // In the order of ProbeMonitorSetup::ids.
@@ -63,15 +68,15 @@ class ProbeMonitor {
   ProbeMonitor& operator=(const ProbeMonitor&) = delete;
 
   const std::vector<std::string>& ids() const { return setup_.ids; }
-  // A snapshot that begins after this call; `on_snapshot` is called from the loop.
+  // Takes a snapshot that begins after this call. `on_snapshot` is called from the loop.
   void take_snapshot(OnSnapshot on_snapshot);
-  // One telemetry sample of those devices. Snapshots are answered before it.
+  // Takes one telemetry sample of those devices. Pending snapshots come first.
   using OnSample = std::function<void(const Result<Sample>&)>;
   void sample(const std::vector<std::string>& ids, OnSample on_sample);
-  // Call this after a device was reset. What the child knows is then out of date, so a new child answers from
-  // now on.
+  // Call this after a reset of a device. The state in the child is then out of date, so a new child handles
+  // all later requests.
   void renew() { stale_ = true; }
-  // Ends the child and calls `gone`, from the loop, when it has ended. Snapshots under way are forgotten.
+  // Ends the child and calls `stopped`, from the loop, when it has ended. Pending snapshots are dropped.
   void stop(std::function<void()> stopped);
 
  private:
@@ -96,33 +101,37 @@ class ProbeMonitor {
   Containment& containment_;
   ProbeMonitorSetup setup_;
   boost::asio::steady_timer deadline_;
-  std::optional<Patience> patience_;  // with the child, since the last request
+  std::optional<Patience> patience_;  // time that the child has had since the last request
   UniqueFd requests_;
   std::shared_ptr<ContainedProcess> process_;
-  std::vector<OnSnapshot> requested_;  // answered by the snapshot under way
-  std::vector<OnSnapshot> waiting_;    // by the next one
+  std::vector<OnSnapshot> requested_;  // callers of the snapshot under way
+  std::vector<OnSnapshot> waiting_;    // callers of the next snapshot
   std::optional<OnSample> sampling_;
   std::deque<SampleRequest> samples_waiting_;
   std::function<void()> stopped_;
   bool stale_ = false;
-  Alive received_;  // the current child: messages of an earlier one are ignored
+  Alive received_;  // the current child: messages of an earlier child are ignored
 };
 
-// Whether it is for want of an answer that a snapshot or a sample failed, and not for what the answer says.
+// Returns true if the snapshot or sample failed because no response came, and false if the response itself
+// reported a failure.
 inline bool is_silence(const Error& error) { return error.kind == ErrorKind::kSystem; }
 
-// One answer of the child.
+// Parses one line of the child.
 ProbeMonitor::Snapshot parse_snapshot(std::string_view line, std::size_t devices);
 
 // ---- All devices ----
 
+// The children of all vendors.
 struct MonitorSetup {
   std::vector<ProbeMonitorSetup> probes;
 };
 
+// Combines the monitors of all vendors behind one list of ids.
 class DeviceMonitor {
  public:
-  // In the order of ids(). Devices whose child does not answer have a `problem`; an error when none answers.
+  // One state per device, in the order of ids(). Devices whose child does not respond have a `problem`. It is
+  // an error if no child responds.
   using Snapshot = ProbeMonitor::Snapshot;
   using OnSnapshot = ProbeMonitor::OnSnapshot;
   using OnSample = ProbeMonitor::OnSample;
@@ -131,15 +140,14 @@ class DeviceMonitor {
 
   // The ids of all devices, vendor by vendor.
   const std::vector<std::string>& ids() const { return ids_; }
-  // A snapshot that begins after this call; `on_snapshot` is called from the loop.
+  // Takes a snapshot that begins after this call. `on_snapshot` is called from the loop.
   void take_snapshot(const OnSnapshot& on_snapshot);
-  // One telemetry sample of devices of one vendor.
+  // Takes one telemetry sample of devices of one vendor.
   void sample(const std::vector<std::string>& ids, OnSample on_sample);
-  // Call this after a device was reset. What the children know is then out of date, so new children answer
-  // from now on.
+  // Call this after a reset of a device. The state in the children is then out of date, so new children
+  // handle all later requests.
   void renew();
-  // Ends the children and calls `gone`, from the loop, when they have ended. Snapshots under way are
-  // forgotten.
+  // Ends the children and calls `stopped`, from the loop, when they have ended. Pending snapshots are dropped.
   void stop(std::function<void()> stopped);
 
  private:

@@ -1,4 +1,4 @@
-// The real probe, as the runner starts it, above a stand-in of NVML.
+// Runs the real probe, as the runner starts it, above a simulated NVML.
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ class Nvml : public testing::Test {
     containment_ = *std::move(opened);
   }
 
-  // One look at the devices.
+  // Takes one snapshot of the devices.
   ProbeMonitor::Snapshot snapshot(std::vector<std::string> env) {
     boost::asio::io_context io;
     ProbeMonitor monitor(io, *containment_, setup(std::move(env), Milliseconds(60'000)));
@@ -53,7 +53,7 @@ class Nvml : public testing::Test {
             .sample_deadline = deadline};
   }
 
-  // One sample; no other library has to be there for it.
+  // Takes one sample, without any other library.
   Result<Sample> sample(std::vector<std::string> env, Milliseconds deadline = Milliseconds(60'000)) {
     boost::asio::io_context io;
     ProbeMonitor monitor(io, *containment_, setup(std::move(env), deadline));

@@ -37,7 +37,7 @@ TEST(ParseSnapshot, RejectsInvalidDocuments) {
   EXPECT_FALSE(parse_snapshot(kAnswer, 3)) << "one device too few";
 }
 
-// Shell scripts stand in for a probe whose driver misbehaves. $2 is the FIFO.
+// Shell scripts replace a probe whose driver misbehaves. $2 is the FIFO.
 class Monitor : public testing::Test {
  protected:
   void SetUp() override {
@@ -46,7 +46,7 @@ class Monitor : public testing::Test {
     containment_ = *std::move(opened);
   }
 
-  // Looks `looks` times, one after the other.
+  // Takes `snapshots` snapshots, one after the other.
   std::vector<ProbeMonitor::Snapshot> snapshot(const std::string& script, int snapshots,
                                                Milliseconds deadline) {
     boost::asio::io_context io;
@@ -103,7 +103,7 @@ TEST_F(Monitor, ReportsExitOfChild) {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Shell scripts stand in for the probes of two vendors. $2 is the FIFO.
+// Shell scripts replace the probes of two vendors. $2 is the FIFO.
 class TwoVendors : public testing::Test {
  protected:
   void SetUp() override {

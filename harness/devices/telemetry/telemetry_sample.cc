@@ -78,7 +78,7 @@ DeviceSample missing_sample(const std::string& reason) {
 
 Result<Sample> parse_sample(std::string_view line, const std::vector<std::string>& ids) {
   const json document = parse_json(line);
-  try {  // the edge of the JSON library
+  try {  // nlohmann::json throws
     Sample sample;
     const std::string source = document.at("source");
     sample.missing = document.at("problem");

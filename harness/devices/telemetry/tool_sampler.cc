@@ -38,7 +38,8 @@ struct Header {
   std::string unit;  // lower case
 };
 
-// "power.draw [W]", "GPU Power (W)"; "(%)" in the middle belongs to the name.
+// Splits a header cell into name and unit: "power.draw [W]", "GPU Power (W)". A "(%)" in the middle belongs
+// to the name.
 Header parse_header(const std::string& cell) {
   const auto open = cell.find_last_of("[(");
   const bool unit = open != std::string::npos && !cell.empty() && (cell.back() == ']' || cell.back() == ')');
@@ -47,7 +48,7 @@ Header parse_header(const std::string& cell) {
           lower_case(cell.substr(open + 1, cell.size() - open - 2))};
 }
 
-// What one of a unit is in that of the metric.
+// Returns the factor that converts a value with `unit` to the unit of the metric.
 std::optional<double> factor(Metric metric, const std::string& unit) {
   struct Known {
     Metric metric;
@@ -65,7 +66,7 @@ std::optional<double> factor(Metric metric, const std::string& unit) {
       {Metric::kTemperature, "c", 1},
       {Metric::kTemperature, "celsius", 1},
       {Metric::kTemperature, "celsius degree", 1},
-      {Metric::kTemperature, "", 1},  // nvidia-smi names none
+      {Metric::kTemperature, "", 1},  // nvidia-smi prints no unit
       {Metric::kPower, "w", 1},
       {Metric::kPower, "mw", 0.001},
       {Metric::kClock, "mhz", 1},
@@ -87,7 +88,7 @@ bool says_nothing(const std::string& cell) {
   return false;
 }
 
-// nvidia-smi's bits of what keeps a clock down; that it idles or was told its clock is no reason.
+// Translates nvidia-smi's bits of clock limits. An idle device and a requested clock do not count as limits.
 std::optional<std::vector<std::string>> throttle_words(const std::string& cell) {
   if (!cell.starts_with("0x")) return std::nullopt;
   std::uint64_t flags = 0;
@@ -133,7 +134,7 @@ MetricReading read_cell(const std::string& cell, Metric metric, const std::strin
   return read;
 }
 
-// Where the columns are.
+// The positions of the columns.
 struct Layout {
   std::vector<Header> headers;
   std::optional<std::size_t> key;
@@ -212,7 +213,7 @@ Result<ToolTable> parse_tool_table(std::string_view text, const ToolDialect& dia
     const Layout layout = lay_out(lines[i], dialect);
     const bool is_header = std::any_of(layout.columns.begin(), layout.columns.end(),
                                        [](const auto& column) { return column.second.has_value(); });
-    if (!is_header) continue;  // tools print warnings first
+    if (!is_header) continue;  // tools may print warnings first
     if (!dialect.key_column.empty() && !layout.key)
       return Error::internal("find the column `" + dialect.key_column + "`: " + lines[i]);
     ToolTable table{.rows = {}, .unknown = {}, .header = lines[i]};
@@ -229,7 +230,7 @@ namespace {
 
 constexpr std::size_t kMaxTable = 1 << 20;
 
-// "xpu:0000:03:00.0" -> "0000:03:00.0", "cuda:GPU-.." -> "GPU-.."
+// Returns the tool's name of a device: "xpu:0000:03:00.0" -> "0000:03:00.0", "cuda:GPU-.." -> "GPU-..".
 std::string own_name(const std::string& id) { return id.substr(id.find(':') + 1); }
 
 }  // namespace
@@ -266,7 +267,7 @@ std::vector<std::string> ToolSampler::command() const {
             "clocks_throttle_reasons.active,ecc.errors.uncorrected.volatile.total",
             "--format=csv"};
   }
-  // 0 utilisation, 1 power, 2 frequency, 3 core temperature, 18 memory used; once.
+  // Metrics: 0 utilisation, 1 power, 2 frequency, 3 core temperature, 18 memory used. "-n 1": one sample.
   return {dialect_.program, "dump", "-d", own_name(ids_[next_]), "-m", "0,1,2,3,18", "-n", "1"};
 }
 

@@ -1,6 +1,6 @@
-// Telemetry from a vendor's tool, for machines whose library cannot be used: nvidia-smi for all devices at
-// once, xpu-smi for one after the other. Each call is a contained process with a deadline. A tool that is not
-// there, hangs or cannot be understood is not called again.
+// Reads telemetry from a vendor's tool, for machines whose management library cannot be used. nvidia-smi
+// reads all devices at once, xpu-smi one device per call. Each call is a contained process with a deadline. A
+// tool that is missing, hangs, or prints an unreadable table is not called again.
 #pragma once
 
 #include <functional>
@@ -24,35 +24,37 @@ class io_context;
 namespace proctor {
 
 // ---- The CSV tables that the tools print ----
-// They are read by the names in their header and never by position: columns move, vendors rename them, and
+// Columns are found by the names in the header and never by position. Columns move, vendors rename them, and
 // units are sometimes in the header and sometimes in the cell.
 
-// Names are compared without their unit, in lower case.
+// Names are compared in lower case, without their unit.
 struct ToolColumn {
   Metric metric;
-  std::vector<std::string> names;  // any of them
+  std::vector<std::string> names;  // any of them matches
 };
 
+// The tables of one tool: the columns that contain metrics.
 struct ToolDialect {
-  std::string program;     // "nvidia-smi": the source of its values
-  std::string key_column;  // its cell names the device of a row; "": the caller knows it
+  std::string program;     // "nvidia-smi": also the source of its values
+  std::string key_column;  // the column with the device of a row; "": the caller requests one device
   std::vector<ToolColumn> columns;
 };
 
 const ToolDialect& nvidia_smi();
 const ToolDialect& xpu_smi();
 
+// A parsed table.
 struct ToolTable {
   struct Row {
     std::string key;
     DeviceSample values;
   };
   std::vector<Row> rows;
-  std::vector<std::string> unknown;  // metrics whose column is not there
-  std::string header;                // as it was printed
+  std::vector<std::string> unknown;  // metrics whose column is missing
+  std::string header;                // as printed
 };
 
-// An error if the text is no table with at least one of the columns.
+// Returns an error if the text is not a table with at least one of the columns.
 Result<ToolTable> parse_tool_table(std::string_view text, const ToolDialect& dialect);
 
 class ContainedProcess;
@@ -61,11 +63,13 @@ struct ProcessEnd;
 
 // ---- The calls of a tool ----
 
+// How a tool is called.
 struct ToolSetup {
   std::vector<std::string> env;  // NAME=VALUE; the tool is found on its PATH
   Milliseconds deadline{3'000};
 };
 
+// Calls one vendor's tool for samples (see the top of this file).
 class ToolSampler {
  public:
   ToolSampler(boost::asio::io_context& io, Containment& containment, const ToolDialect& dialect,
@@ -74,13 +78,13 @@ class ToolSampler {
   ToolSampler(const ToolSampler&) = delete;
   ToolSampler& operator=(const ToolSampler&) = delete;
 
-  // What the tool says about `ids`. An error once the tool is not called any more. `on_sample` is called from
-  // the loop.
+  // Samples `ids`. The result is an error once the tool is no longer called. `on_sample` is called from the
+  // loop.
   using OnSample = std::function<void(const Result<Sample>&)>;
   void sample(const std::vector<std::string>& ids, OnSample on_sample);
   // Warnings about the tool, each once.
   std::vector<Warning> take_warnings() { return std::exchange(warnings_, {}); }
-  // Ends a call under way without calling `on_sample`, and calls `gone` from the loop.
+  // Ends a call under way without its callback, and calls `stopped` from the loop.
   void stop(std::function<void()> stopped);
 
  private:
@@ -100,7 +104,7 @@ class ToolSampler {
   Sample sample_;
   OnSample on_sample_;
   std::function<void()> stopped_;
-  std::string given_up_;  // why
+  std::string given_up_;  // the reason why the tool is no longer called, or ""
   bool reported_unknown_ = false;
   std::vector<Warning> warnings_;
   std::shared_ptr<ContainedProcess> process_;

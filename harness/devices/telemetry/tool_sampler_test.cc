@@ -1,4 +1,4 @@
-// Scripts on PATH stand in for a vendor's tool.
+// Tests the sampler with scripts on PATH in place of a vendor's tool.
 
 #include "harness/devices/telemetry/tool_sampler.h"
 
@@ -63,7 +63,7 @@ TEST(ToolTable, MissingValuesQuoteToolOutput) {
   }
 }
 
-// Headers as several releases print them; the columns move and change their names.
+// Headers of several releases: columns move and change their names.
 TEST(ToolTable, ParsesXpuSmiColumnsByName) {
   for (const char* text :
        {"Timestamp, DeviceId, GPU Utilization (%), GPU Power (W), GPU Frequency (MHz), GPU Core Temperature "
@@ -89,7 +89,7 @@ TEST(ToolTable, ParsesXpuSmiColumnsByName) {
 
 TEST(ToolTable, AMissingOrRenamedColumnIsNamed) {
   const auto table =
-      parse("DeviceId, GPU Utilisation (%), GPU Power (W)\n0, 50, 120\n", xpu_smi());  // not its spelling
+      parse("DeviceId, GPU Utilisation (%), GPU Power (W)\n0, 50, 120\n", xpu_smi());  // a different spelling
   EXPECT_THAT(table.unknown, ElementsAre("memory_used", "utilisation", "temperature", "clock"));
   EXPECT_EQ(value(table, 0, Metric::kPower).value, 120);
   EXPECT_EQ(value(table, 0, Metric::kUtilisation).reason, "its column is not in the table of xpu-smi");
@@ -141,14 +141,15 @@ class Tool : public testing::Test {
     containment_ = *std::move(opened);
   }
 
-  // `exec </dev/null` and friends are the shell's; commands are found beside the script and in /bin.
+  // Creates a script as the tool. Its commands are found next to the script and in /bin; `exec </dev/null` is
+  // a shell built-in.
   void install(const std::string& name, const std::string& script) const {
     const std::string path = directory_ + "/" + name;
     std::ofstream(path) << "#!/bin/sh\ncd " << directory_ << "\n" << script << "\n";
     ASSERT_EQ(chmod(path.c_str(), 0700), 0);
   }
 
-  // Asks `times` times, one after the other.
+  // Takes `times` samples, one after the other.
   std::vector<Result<Sample>> sample(const ToolDialect& dialect, const std::vector<std::string>& ids,
                                      int times = 1, Milliseconds deadline = Milliseconds(60'000)) {
     boost::asio::io_context io;
@@ -194,7 +195,7 @@ TEST_F(Tool, OneCallSamplesAllRequestedNvidiaDevices) {
   EXPECT_EQ(calls(), 1u);
 }
 
-// The numbers are those of the device that was used, not of device 0.
+// The numbers belong to the device that was used, not to device 0.
 TEST_F(Tool, QueriesXpuSmiByPciAddress) {
   install("xpu-smi",
           "[ \"$1 $2\" = 'dump -d' ] || exit 9\n"

@@ -1,11 +1,11 @@
-// The GoogleTest listener of Proctor: tells the runner of each case as it happens, so that a whole program
-// can run in one process and a crash or a hang is still blamed on exactly the case that did it.
+// The GoogleTest listener of Proctor. It reports each case to the runner as it happens. A whole program can
+// therefore run in one process, and a crash or a hang is still assigned to exactly one case.
 //
 //   target_link_libraries(my_test PRIVATE Proctor::gtest_listener)      # after find_package(Proctor)
 //
-// or compile this one file into the program. It registers itself, and is silent unless
-// PROCTOR_EVENTS_FD names an open descriptor. To that it writes one line of JSON per event, each with
-// one write() of at most 64 KiB:
+// Alternatively, compile this one file into the program. The listener registers itself. It does nothing
+// unless PROCTOR_EVENTS_FD names an open descriptor. To this descriptor it writes one line of JSON per event,
+// each with one write() of at most 64 KiB:
 //
 //   {"v":1,"event":"listener","name":"gtest"}                    once, while the program is loaded
 //   {"v":1,"event":"start","case":"Suite.Name","t_ns":N}
@@ -13,11 +13,11 @@
 //   {"v":1,"event":"skip","case":...,"reason":...}
 //   {"v":1,"event":"end","case":...,"result":"pass|fail|skip"}
 //
-// A case ends when the next case or the next group begins; the last case ends after the environments were
-// torn down. A failure in between counts for that case. A failure in the set-up of a group or of the program
+// A case ends when the next case or the next group begins. The last case ends after the environments were
+// torn down. A failure in between counts for that case. A failure in the setup of a group or of the program
 // counts for each of its cases.
 //
-// For GoogleTest >= 1.10 and C++11; nothing else is needed.
+// It needs only GoogleTest >= 1.10 and C++11.
 #include <errno.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -38,10 +38,10 @@
 
 namespace {
 
-const size_t kMaxText = 20 * 1024;  // of one field as escaped; a line has three of them at most
-const int kMaxFailures = 1000;      // told of one case; a loop must not fill the runner's memory
+const size_t kMaxText = 20 * 1024;  // of one escaped field; a line has at most three of them
+const int kMaxFailures = 1000;      // reported for one case; a loop must not fill the runner's memory
 
-// The length of the well-formed UTF-8 sequence at `p` (RFC 3629), or 0.
+// Returns the length of the well-formed UTF-8 sequence at `p` (RFC 3629), or 0.
 size_t sequence_length(const unsigned char* p, size_t left) {
   if (p[0] < 0x80) return 1;
   const size_t length = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
@@ -55,8 +55,8 @@ size_t sequence_length(const unsigned char* p, size_t left) {
   return overlong || surrogate || beyond ? 0 : length;
 }
 
-// As the inside of a JSON string, cut where it becomes too long. A byte that is no
-// UTF-8 becomes \xHH as text.
+// Returns the text as the inside of a JSON string, truncated if it is too long. A byte outside of UTF-8
+// becomes \xHH as text.
 std::string escape(const std::string& text) {
   std::string out;
   const unsigned char* p = reinterpret_cast<const unsigned char*>(text.data());
@@ -80,7 +80,7 @@ std::string escape(const std::string& text) {
   return out;
 }
 
-// One line to be.
+// Builds one line of the protocol.
 class Line {
  public:
   explicit Line(const char* event) : text_(std::string("{\"v\":1,\"event\":\"") + event + '"') {}
@@ -136,7 +136,7 @@ class ProctorListener : public testing::EmptyTestEventListener {
     open(test);
   }
 
-  // In any thread.
+  // GoogleTest calls this in any thread.
   void OnTestPartResult(const testing::TestPartResult& part) override {
     if (is_fork() || !part.failed()) return;
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -166,8 +166,8 @@ class ProctorListener : public testing::EmptyTestEventListener {
   }
 
  private:
-  // A death test's child, or any other fork: it has nothing to say here, and must not take a lock that
-  // another thread of its parent held.
+  // Returns true in a fork, such as the child of a death test. A fork must not report, and must not take a
+  // lock that another thread of its parent held.
   bool is_fork() const { return getpid() != pid_; }
 
   void open(const testing::TestInfo& test) {
@@ -195,7 +195,7 @@ class ProctorListener : public testing::EmptyTestEventListener {
     open_.clear();
   }
 
-  // The set-up of the program failed, or said that nothing can run here.
+  // Reports all cases if none began: the setup of the program failed, or skipped all of them.
   void report_none_began(const testing::UnitTest& program) {
     const bool skipped = program.ad_hoc_test_result().Skipped();
     if (program_failures_.empty() && !skipped) return;
@@ -220,7 +220,7 @@ class ProctorListener : public testing::EmptyTestEventListener {
       if (!result.GetTestPartResult(i).skipped()) continue;
       std::string reason = result.GetTestPartResult(i).message();
       while (!reason.empty() && reason.back() == '\n')
-        reason.pop_back();  // as newer versions of GoogleTest end it
+        reason.pop_back();  // newer versions of GoogleTest add it
       return reason;
     }
     return "";
@@ -228,7 +228,7 @@ class ProctorListener : public testing::EmptyTestEventListener {
 
   void send(const Line& line) {
     const std::string text = line.end();
-    for (size_t sent = 0; sent < text.size();) {  // one write, unless a signal cuts it short
+    for (size_t sent = 0; sent < text.size();) {  // one write, unless a signal interrupts it
       const ssize_t wrote = write(fd_, text.data() + sent, text.size() - sent);
       if (wrote < 0 && errno != EINTR) return;
       if (wrote > 0) sent += static_cast<size_t>(wrote);
@@ -240,14 +240,14 @@ class ProctorListener : public testing::EmptyTestEventListener {
   std::mutex mutex_;
   bool in_group_;
   bool any_began_;
-  int failures_;        // told of the open case
+  int failures_;        // reported failures of the open case
   const char* result_;  // of the open case, "" until it is known
-  std::string open_;    // the case that has begun; "": none
+  std::string open_;    // the case that has begun, or ""
   std::vector<Failure> group_failures_;
   std::vector<Failure> program_failures_;
 };
 
-// The descriptor that the environment names, kept from the programs that the tests start; or -1.
+// Returns the descriptor that the environment names, or -1. Programs that the tests start do not inherit it.
 int take_events_fd() {
   const char* text = getenv("PROCTOR_EVENTS_FD");
   if (text == nullptr || *text == '\0') return -1;

@@ -1,16 +1,17 @@
-"""The pytest plugin of Proctor: speaks its child protocol (harness/journal/child_protocol.h) on PROCTOR_EVENTS_FD.
+"""The pytest plugin of Proctor. It writes the child protocol (harness/journal/child_protocol.h) to PROCTOR_EVENTS_FD.
 
     pytest ARGS -p proctor_pytest --proctor-list            one `case` event for each test that ARGS select, after
-                                                            `options`, if anything may have left some out
-    pytest ARGS -p proctor_pytest --proctor-case=NODEID     runs exactly that one
-    pytest ARGS -p proctor_pytest --proctor-cases=FILE      runs those of a JSON array, in one process
+                                                            `options`, if options may have left out some tests
+    pytest ARGS -p proctor_pytest --proctor-case=NODEID     runs exactly that test
+    pytest ARGS -p proctor_pytest --proctor-cases=FILE      runs the tests of a JSON array, in one process
 
-    pytest ARGS --proctor                                   proctor run -- pytest ARGS, where this is an installed plugin
+    pytest ARGS --proctor                                   proctor run -- pytest ARGS, if the plugin is installed
 
-Without one of these options it does nothing. Each test is announced by `start`, `step` (setup, call, teardown), `fail`, `retry`, `skip` and `end`, as it happens:
-when the process dies, the last `start` names the test that did it. What decides is always pytest's own report.
+The plugin does nothing unless one of these options is set. It reports each test by `start`, `step` (setup, call,
+teardown), `fail`, `retry`, `skip` and `end`, as it happens. If the process dies, the last `start` names the test that
+ran. The result always follows pytest's own report.
 
-One file, for Python >= 3.9 and pytest >= 7, with nothing else to install.
+The plugin is one file for Python >= 3.9 and pytest >= 7, and needs no other package.
 """
 
 import contextlib
@@ -41,14 +42,15 @@ GPU_MODULES = {
     "jax": "", "mxnet": "", "onnxruntime": "", "paddle": "", "pyopencl": "", "tensorflow": "", "torch": "",
     "triton": "", "tvm": "", "vllm": "",
 }
-# Options that make one file of a session, which here is many processes: the name of the value, as typed, and the value of none.
+# Options that write one file for a session. Under Proctor a session is many processes, so they are switched off. Each
+# row has the name of the value, the option as typed, and the value that switches the option off.
 SESSION_FILES = {
     "htmlpath": ("--html", None), "csv_path": ("--csv", None), "json_report": ("--json-report", False),
     "report_log": ("--report-log", None), "md_report": ("--md-report", False), "tap_combined": ("--tap-combined", False),
     "tap_stream": ("--tap-stream", False), "tap_files": ("--tap-files", False), "excelpath": ("--excelreport", None),
     "benchmark_json": ("--benchmark-json", None),
 }
-TERMINAL = os.isatty(0)  # as it is before pytest captures
+TERMINAL = os.isatty(0)  # read before pytest starts to capture
 
 
 def pytest_addoption(parser):
@@ -60,7 +62,7 @@ def pytest_addoption(parser):
     group.addoption("--proctor-captured", metavar="FILE", help="keep captured output in FILE.before, FILE.out and FILE.err")
 
 
-@pytest.hookimpl(hookwrapper=True, trylast=True)  # pytest captures already, and no other plugin has begun
+@pytest.hookimpl(hookwrapper=True, trylast=True)  # pytest captures already, and no other plugin has started
 def pytest_load_initial_conftests(early_config):
     options = early_config.known_args_namespace
     if options.proctor_list or options.proctor_case or options.proctor_cases:
@@ -70,15 +72,16 @@ def pytest_load_initial_conftests(early_config):
 
 
 def share_coverage(options):
-    """pytest-cov erases the data of the session before. No test runs in a listing, and each other process has a file of its own
-    for `coverage combine`. Only the whole has a report and a threshold."""
+    """Gives each process a separate coverage file for `coverage combine`, because pytest-cov erases the data of the
+    previous session. A listing runs no test, so it has no coverage. Only the combined data has a report and a
+    threshold."""
     if not getattr(options, "cov_source", None) or getattr(options, "no_cov", False):
         return
     if options.proctor_list:
         options.no_cov = True
         return
     options.cov_report, options.cov_fail_under = {"": None}, 0
-    with contextlib.suppress(Exception):  # coverage refuses its configuration itself
+    with contextlib.suppress(Exception):  # coverage itself reports an invalid configuration
         import coverage
 
         base = os.path.abspath(coverage.Coverage(config_file=options.cov_config).config.data_file)
@@ -86,7 +89,8 @@ def share_coverage(options):
 
 
 def name_captured(early_config, name):
-    """pytest captures into files without a name, which go with a process that dies. Proctor reads those with one."""
+    """Makes pytest capture into named files, which Proctor can read. pytest's own files have no name, so they are lost
+    when the process dies."""
     manager = early_config.pluginmanager.getplugin("capturemanager")
     capturing = getattr(manager, "_global_capturing", None)
     if name is None or capturing is None:
@@ -94,13 +98,13 @@ def name_captured(early_config, name):
     manager.suspend_global_capture()
     for stream in ("out", "err"):
         tmpfile = getattr(getattr(capturing, stream, None), "tmpfile", None)
-        with contextlib.suppress(AttributeError, OSError):  # -s captures nothing, --capture=sys in memory
+        with contextlib.suppress(AttributeError, OSError):  # -s does not capture, --capture=sys captures in memory
             replace_file(tmpfile.fileno(), f"{name}.{stream}")
     manager.resume_global_capture()
 
 
 def replace_file(fd, name):
-    """From now on the descriptor is that of a new file."""
+    """Replaces the file of the descriptor by a new one with this name."""
     file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     os.dup2(file, fd, inheritable=False)
     os.close(file)
@@ -114,7 +118,8 @@ def pytest_cmdline_main(config):
             run_under_proctor(config.invocation_params.args)
         return
     events = Events()
-    # One process, and its verdicts are reported by Proctor. The selection was made when the tests were listed.
+    # Switches off options for several processes, reports and selections: this is one process, Proctor reports its
+    # results, and the tests were selected when they were listed.
     unused = [typed for name, (typed, _) in SESSION_FILES.items() if getattr(option, name, None)]
     for name, value in {"numprocesses": None, "dist": "no", "tx": [], "xmlpath": None,
                         **{name: none for name, (_, none) in SESSION_FILES.items()}}.items():
@@ -124,7 +129,7 @@ def pytest_cmdline_main(config):
         warn_of_files(events, option, unused)
         option.collectonly = True
         option.continue_on_collection_errors = True
-        option.maxfail = 0  # -x is about tests: a file that cannot be imported must not hide those of others
+        option.maxfail = 0  # -x is for tests: an import error must not hide the tests of other files
         config.pluginmanager.register(Lister(config, events), "proctor-lister")
         return
     for name in ("lf", "failedfirst", "newfirst", "stepwise", "maxfail", "collectonly", "splits", "group"):
@@ -144,7 +149,7 @@ def pytest_cmdline_main(config):
 
 
 def warn_of_files(events, option, unused):
-    """Names the options that would write one file of a session."""
+    """Warns of options that would write one file for a session, and of --cov, which writes one for each process."""
     if unused:
         one = len(unused) == 1
         events.send("warn", message=f"{', '.join(unused)} {'has' if one else 'have'} no effect: each of the processes would write "
@@ -155,12 +160,12 @@ def warn_of_files(events, option, unused):
 
 
 def run_under_proctor(arguments):
-    """Becomes the runner. It is that of this environment, or else of PATH."""
+    """Replaces this process by the program proctor of this Python environment, or else of PATH."""
     own = os.path.join(sysconfig.get_path("scripts"), "proctor")
     runner = own if os.access(own, os.X_OK) else shutil.which("proctor")
     if runner is None:
         raise pytest.UsageError("--proctor needs the program proctor in PATH")
-    as_module = os.path.basename(sys.argv[0]) == "__main__.py"  # which puts the current directory into sys.path
+    as_module = os.path.basename(sys.argv[0]) == "__main__.py"  # this form puts the current directory into sys.path
     command = [sys.executable, "-m", "pytest"] if as_module else [sys.argv[0]]
     rest = [str(word) for word in arguments if word != "--proctor"]
     sys.stdout.flush()
@@ -168,7 +173,7 @@ def run_under_proctor(arguments):
 
 
 def why_unfit(option):
-    """(reason, sentence) where a pass would say nothing, else None."""
+    """Returns (reason, sentence) if a pass would be meaningless, else None."""
     if TERMINAL:
         return None
     for name, typed in (("trace", "--trace"), ("usepdb", "--pdb")):
@@ -188,15 +193,16 @@ def refuse(events, wanted, reason, sentence):
 
 
 def narrow(config, wanted):
-    """Collects only the files of the wanted tests; rootdir and conftest files stay those of the whole command. An id may
-    also be no path: then all is collected."""
+    """Restricts collection to the files of the wanted tests. rootdir and conftest files stay those of the command.
+    If an id contains no path, everything is collected."""
     arguments = [places_of(config, argument) for argument in config.args]
     names = list(dict.fromkeys(id.split("::")[0] for id in wanted))
     files = [os.path.abspath(config.rootpath / name) for name in names]
     if all(name and os.path.exists(file) and is_below(file, sum(arguments, [])) for name, file in zip(names, files)):
         config.args = files
         return
-    # Outside rootdir an id begins at the argument below which its file is (--pyargs, -c), and that has to stay.
+    # An id of a file outside rootdir is relative to the argument that contains the file (--pyargs, -c). That
+    # argument must stay.
     found = [{os.path.realpath(file) for place in sum(arguments, [str(config.rootpath)])
               for file in (os.path.join(place, name), place)
               if os.path.isfile(file) and (file != place or path_in_package(file) == name)} for name in names]
@@ -208,7 +214,7 @@ def narrow(config, wanted):
 
 
 def places_of(config, argument):
-    """The files or directories that an argument can mean, which is a path or a package."""
+    """Returns the files or directories that an argument can name: it is a path or a package."""
     argument = str(argument).partition("::")[0]
     places = [os.path.abspath(config.invocation_params.dir / argument)]
     if getattr(config.option, "pyargs", False):
@@ -224,7 +230,7 @@ def is_below(file, places):
 
 
 class OnlyFiles:
-    """Leaves all other files out. A package stays what it is: its __init__.py may have a set-up of its own."""
+    """Excludes all other files from collection, except each __init__.py, which may contain fixtures of its package."""
 
     def __init__(self, files):
         self.files = files
@@ -236,7 +242,7 @@ class OnlyFiles:
 
 
 class Events:
-    """One line of JSON per event, each in one write."""
+    """Writes events to the descriptor of Proctor: one line of JSON per event, each in one write."""
 
     def __init__(self):
         fd = os.environ.pop("PROCTOR_EVENTS_FD", None)
@@ -244,12 +250,12 @@ class Events:
             raise pytest.UsageError("--proctor-list and --proctor-case(s) need PROCTOR_EVENTS_FD, a descriptor to write to")
         self.fd = int(fd)
         self.pid = os.getpid()
-        os.set_inheritable(self.fd, False)  # the programs that a test starts have nothing to say here
+        os.set_inheritable(self.fd, False)  # not for programs that a test starts
 
     def send(self, event, **fields):
-        """Whether the line is within what Proctor reads. Texts become shorter for it; what names a test, or decides how it
-        runs, does not."""
-        if os.getpid() != self.pid:  # a fork of a test that came back into pytest
+        """Writes one event. Long texts are shortened to the limit of a line. Fields that name a test, or affect how it
+        runs, are not shortened: if the line is still too long, it is not written, and the result is False."""
+        if os.getpid() != self.pid:  # a fork of a test that returned into pytest
             return True
         texts = [key for key, value in fields.items()
                  if event not in ("case", "options") and key != "case" and isinstance(value, str)]
@@ -266,7 +272,7 @@ class Events:
 
 
 def clean(value):
-    """The same with every text as Proctor can read it back."""
+    """Returns the value with readable() applied to every text in it."""
     if isinstance(value, str):
         return value if value.isascii() else readable(value)
     if isinstance(value, (list, tuple)):
@@ -276,7 +282,7 @@ def clean(value):
     return value
 
 
-ENCODER = json.JSONEncoder(ensure_ascii=False)  # json.dumps() would make one for each line
+ENCODER = json.JSONEncoder(ensure_ascii=False)  # json.dumps() would create one for each line
 
 
 def encode(event, fields):
@@ -286,7 +292,7 @@ def encode(event, fields):
 
 
 def readable(text):
-    """As Proctor can read it back: no lone surrogates."""
+    """Returns the text without lone surrogates, which cannot be encoded in UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -295,7 +301,7 @@ def one_line(text):
 
 
 def junit_names(nodeid, prefix):
-    """(classname, name) as pytest's own --junitxml has them."""
+    """Returns (classname, name) as in pytest's own --junitxml."""
     path, bracket, parameters = nodeid.partition("[")
     names = path.split("::")
     names[0] = re.sub(r"\.py$", "", names[0].replace("/", "."))
@@ -304,14 +310,15 @@ def junit_names(nodeid, prefix):
 
 
 def own_id(node):
-    """The node id. pytest gives it no path if an argument outside rootdir is the file itself: then it begins at the package."""
+    """Returns the node id. If an argument outside rootdir is the file itself, pytest's id has no path. The result then
+    begins at the package."""
     nodeid = readable(node.nodeid)
     without_path = nodeid.startswith("::") or (not nodeid and isinstance(node, pytest.File))
     return readable(path_in_package(node.path)) + nodeid if without_path else nodeid
 
 
 def path_in_package(file):
-    """The path of a module below the directory of its outermost package."""
+    """Returns the path of a module below the directory of its outermost package."""
     file = Path(file)
     top = file.parent
     while (top / "__init__.py").is_file():
@@ -324,13 +331,13 @@ def marker_values(mark):
 
 
 def skip_reason(report):
-    """The words of a skipped test or collector."""
+    """Returns the reason of a skipped test or collector."""
     text = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
     return one_line(text.removeprefix("Skipped: ")) or "framework"
 
 
 def failure(report, root):
-    """message, file and line of a failed report: of its traceback the innermost frame inside the test's own file."""
+    """Returns message, file and line of a failed report, from the innermost frame in the test's own file."""
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is None:
         return {"message": str(report.longrepr or "")[-MAX_MESSAGE:]}
@@ -344,15 +351,15 @@ def failure(report, root):
 
 
 class Lister:
-    """Announces what is collected, in pytest's order."""
+    """Reports the collected tests as `case` events, in pytest's order."""
 
     def __init__(self, config, events):
         self.events = events
         self.config = config
         self.prefix = getattr(config.option, "junitprefix", None)
         self.skipped = []
-        self.files = []  # of each report about a file: the report, the id
-        self.broken = []  # files that cannot be imported: each is a case, which fails with the traceback when it runs
+        self.files = []  # (report, id) for each failed or skipped report of a file
+        self.broken = []  # files with import errors: each becomes a case that fails with the traceback
         self.deselected = 0
 
     @pytest.hookimpl(hookwrapper=True)
@@ -374,7 +381,7 @@ class Lister:
         self.deselected += len(items)
 
     def tell_options(self):
-        """What of the project's own options may exclude tests: Proctor says so, and makes them part of the plan."""
+        """Reports options of the project that may exclude tests. Proctor warns of them and adds them to the plan."""
         addopts = [readable(word) for word in self.config.getini("addopts")]
         if addopts or self.deselected:
             file = self.config.inipath.name if self.config.inipath else ""
@@ -382,7 +389,8 @@ class Lister:
                 self.refuse(f"addopts of {file}")
 
     def send_gpu_modules(self):
-        """Whether the tests may use a device: Proctor gives them one only then, unless the user wrote it."""
+        """Reports the imported modules that use a device. Without such a module, or a setting of the user, Proctor
+        assigns no device to the tests."""
         modules = {name: vendor for name, vendor in GPU_MODULES.items() if name in sys.modules}
         if modules:
             self.events.send("gpu_modules", modules=modules)
@@ -405,7 +413,7 @@ class Lister:
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self):
-        gc.freeze()  # no test ran: what the interpreter would look through at its end goes with the process
+        gc.freeze()  # no test ran, so the final garbage collection is not needed
 
     def announce(self, nodeid, markers):
         classname, name = junit_names(nodeid, self.prefix)
@@ -414,23 +422,23 @@ class Lister:
             self.refuse(nodeid)
 
     def refuse(self, what):
-        """Instead of a part of it, which would mean something else."""
+        """Reports an error for a name that is too long: a shortened one would have another meaning."""
         self.events.send("fail", message=f"{one_line(what)}: what there is to say of it does not fit into a line of "
                                          f"{MAX_LINE // 1024} KiB")
 
 
 def is_of_part(report):
-    """Subtests have reports beside that of their test."""
+    """Returns true for the report of a subtest, which exists in addition to that of its test."""
     return hasattr(report, "context")
 
 
 class Case:
-    """What one wanted id has come to. It has several items when its file was skipped as a whole while it was listed."""
+    """The result of one wanted id. It has several items if the whole file was skipped when it was listed."""
 
     def __init__(self):
-        self.items = 0  # collected and not yet over
+        self.items = 0  # collected items that have not ended
         self.begun = False
-        self.failed = None  # the phase
+        self.failed = None  # the phase that failed; "" for the call
         self.skipped = None
         self.xfailed = None
         self.xpassed = None
@@ -457,12 +465,13 @@ class Case:
         for result, reason in (("xpass", self.xpassed), ("pass", "" if self.passed else None),
                                ("xfail", self.xfailed), ("skip", self.skipped)):
             if reason is not None:
-                return result, one_line(reason.removeprefix("reason: "))  # so pytest.xfail() begins it
+                return result, one_line(reason.removeprefix("reason: "))  # pytest.xfail() adds this prefix
         return "error", "no_report"
 
 
 class Before:
-    """Keeps what pytest has captured in the steps of a test that are over: it prints that when the session ends."""
+    """Writes the captured output of the ended steps of a test to a file, because pytest prints it only at the end of
+    the session."""
 
     def __init__(self, name):
         self.name = name
@@ -479,7 +488,7 @@ class Before:
 
 
 class Teller:
-    """Runs the wanted tests and tells how each goes."""
+    """Runs the wanted tests and reports the events of each."""
 
     def __init__(self, config, events, wanted):
         self.events = events
@@ -489,8 +498,8 @@ class Teller:
         self.current = None  # wanted id
         self.broken_off = False
         self.unread = {}  # id of a collector that failed or was skipped -> its report
-        self.before = None  # what the case was before the present item
-        self.failures = []  # failed reports of the present item that pytest has not logged
+        self.before = None  # copy of the case before the current item
+        self.failures = []  # failed reports of the current item that pytest has not logged
 
     # ---- collection ----
 
@@ -543,7 +552,7 @@ class Teller:
         outcome = yield
         for report in self.failures:
             self.send_retry(report)
-        if outcome.excinfo is not None:  # pytest ends here (pytest.exit, Ctrl-C): the test has no result
+        if outcome.excinfo is not None:  # pytest stops here (pytest.exit, Ctrl-C), so the test has no result
             self.broken_off = True
             return
         case = self.cases[self.current]
@@ -570,12 +579,13 @@ class Teller:
             self.failures.append(report)
 
     def send_retry(self, report):
-        """A plugin runs the test again after this failure, which stays a part of the attempt."""
+        """Reports a failure after which a plugin runs the test again. It stays part of the attempt."""
         self.tell("retry", **failure(report, self.root))
         self.tell("output", text=report.longreprtext[-MAX_OUTPUT:] + "\n")
 
     def forget(self, report):
-        """A logged failure is not hidden. The logged report of a subtest is a copy of the one made last."""
+        """Removes a logged report from the failures that pytest has not logged. The logged report of a subtest is a
+        copy of the last one, so it is not found by identity."""
         if is_of_part(report) and report.failed:
             del self.failures[-1:]
         self.failures = [failed for failed in self.failures if failed is not report]
@@ -584,12 +594,13 @@ class Teller:
         self.forget(report)
         if self.current is None:
             return
-        if report.outcome not in ("passed", "failed", "skipped"):  # "rerun", "retried": of pytest-rerunfailures, pytest-retry
+        # pytest-rerunfailures has the outcome "rerun", pytest-retry has "retried".
+        if report.outcome not in ("passed", "failed", "skipped"):
             vars(self.cases[self.current]).update(vars(self.before))
             self.send_retry(report)
             return
         self.cases[self.current].add(report)
-        if report.when == "teardown":  # record_property and record_testsuite_property of its fixtures are complete
+        if report.when == "teardown":  # its fixtures have called record_property and record_testsuite_property
             for name, value in report.user_properties:
                 self.tell_property(name, value)
         if report.failed:
@@ -600,10 +611,10 @@ class Teller:
     def tell_property(self, name, value):
         try:
             name, text = str(name), str(value)
-        except Exception as error:  # of a test's own class, perhaps about a device that is lost
+        except Exception as error:  # str() of a class of the test can fail, for example on a lost device
             name, text = "property", f"<{type(value).__name__}: {type(error).__name__}>"
         self.tell("property", name=name, value=text)
-        if type(value) in (int, float) and -1e300 < value < 1e300:  # not NaN either
+        if type(value) in (int, float) and -1e300 < value < 1e300:  # excludes NaN
             self.tell("measure", name=name, value=value)
 
     # ---- end ----
@@ -611,7 +622,7 @@ class Teller:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session):
         if self.broken_off or session.exitstatus in (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR):
-            return  # who was running has no result, and the rest did not begin
+            return  # the running test has no result, and the remaining ones did not begin
         missing = [id for id, case in self.cases.items() if not case.begun]
         for id in missing:
             self.begin(id)
@@ -621,7 +632,7 @@ class Teller:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def explain(self, id):
-        """Why a wanted test was not collected: its file, or what is above it, could not be read or was skipped."""
+        """Reports why a wanted test was not collected: its file, or a parent collector, had an error or was skipped."""
         case = self.cases[id]
         parts = id.split("::")
         above = ["::".join(parts[:n]) for n in range(len(parts), 0, -1)]

@@ -1,6 +1,6 @@
-// A GoogleTest program with our listener and with the things that are hard for it: bytes that are no text,
-// failures outside of a test, death tests of both styles, forks, threads, and a set-up that fails or says
-// that nothing can run.
+// A GoogleTest program with Proctor's listener, and with difficult situations for it. These are bytes that
+// are not text, failures outside of a test, death tests of both styles, forks, threads, and a setup that
+// fails or skips everything.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -38,7 +38,7 @@ TEST(Death, Threadsafe) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(std::abort(), "");
 }
-// A fork that comes back into GoogleTest and runs the rest of the program.
+// The child returns into GoogleTest and runs the remaining tests.
 TEST(Death, Fork) {
   const pid_t child = fork();
   if (child == 0) {
@@ -49,7 +49,7 @@ TEST(Death, Fork) {
 }
 TEST(Death, ChildrenDoNotInheritTheDescriptor) {
   EXPECT_EQ(std::getenv("PROCTOR_EVENTS_FD"), nullptr);
-  const int flags = fcntl(3, F_GETFD);  // where the tests give it
+  const int flags = fcntl(3, F_GETFD);  // the descriptor that the tests pass
   if (flags >= 0) {
     EXPECT_EQ(flags & FD_CLOEXEC, FD_CLOEXEC);
   }
@@ -75,7 +75,7 @@ class Named : public testing::TestWithParam<int> {};
 TEST_P(Named, Holds) {}
 INSTANTIATE_TEST_SUITE_P(Of, Named, testing::Values(1, 2));
 
-// What the environment variable of this name asks for.
+// Does what the variable SURROUNDINGS contains.
 class Surroundings : public testing::Environment {
  public:
   void SetUp() override {

@@ -1,5 +1,5 @@
-// What the cases of a mixture do (harness/e2e/batch.py): case number i does the i-th word of MIXTURE, whatever its
-// framework. A case without a word passes.
+// The cases of the mixture programs (harness/e2e/batch.py). Case number i performs the i-th word of MIXTURE
+// in every framework. A case without a word passes.
 #pragma once
 
 #include <sys/wait.h>
@@ -23,7 +23,7 @@ inline std::string word(int number) {
   return found;
 }
 
-// Whether it passes, if it comes back.
+// Performs the word of the case. Returns whether the case passes, unless the process ends before.
 inline bool act(int number) {
   static bool poisoned = false;
   static int halves = 0;
@@ -39,9 +39,9 @@ inline bool act(int number) {
     if (child == 0) ::_exit(0);
     return ::waitpid(child, nullptr, 0) == child;
   }
-  // Its child runs on through the framework.
+  // The child continues in the framework.
   if (what == "fork_on" && ::fork() != 0) std::abort();
-  // As of a leak that is reported at exit.
+  // Simulates a leak checker, which changes the exit code at exit.
   if (what == "dirty") std::atexit([] { ::_exit(66); });
   if (what == "poison") poisoned = true;
   if (what == "half") ++halves;

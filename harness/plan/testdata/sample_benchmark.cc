@@ -1,10 +1,10 @@
-// A Google Benchmark program with everything that makes its list hard to read and its results hard to judge:
-// words of its own around the list, names with every special character, repetitions, counters, and benchmarks
-// that fail, crash, hang, leave and leak. Variables change how it behaves as a whole:
+// A Google Benchmark program with difficult lists and results. It prints other text around the list. Names
+// contain every special character. There are repetitions and counters, and benchmarks that fail, crash, hang,
+// exit and leak. These variables change the whole program:
 //
-//   SAMPLE_TWICE  two benchmarks of one name      SAMPLE_LIST  what happens instead of a list: crash, none
-//   SAMPLE_EXIT   its exit code                   SAMPLE_FILE  what it does to its result file: none, empty,
-//   SAMPLE_ALL    runs all, whatever is asked                  broken, other (figures of another benchmark)
+//   SAMPLE_TWICE  two benchmarks of one name      SAMPLE_LIST  behaviour instead of a list: crash, none
+//   SAMPLE_EXIT   the exit code                   SAMPLE_FILE  damage of the result file: none, empty,
+//   SAMPLE_ALL    ignores the filter                           broken, other (figures of another benchmark)
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ void complex(State& state) {
   state.SetComplexityN(state.range(0));
 }
 
-// Another figure in each of its repetitions, which are the only things that may know of each other.
+// Each repetition reports a different counter. Only repetitions of one benchmark share this state.
 void varied(State& state) {
   static int repetition = 0;
   spin(state);
@@ -79,7 +79,7 @@ void leaves(State& state) {
   for (auto _ : state) std::exit(0);
 }
 
-// The child lives until it is ended from outside.
+// The child lives until another process kills it.
 void leaks(State& state) {
   if (fork() == 0) {
     pause();
@@ -102,7 +102,7 @@ BENCHMARK(complex)->Repetitions(2)->Range(8, 64)->Iterations(10)->Complexity();
 
 void add_others() {
   add("counted", counted);
-  add("two words");  // between names without a blank
+  add("two words");  // a name with a blank, between names without one
   add(R"(every.[\()*+?{|^$ sign]})");
   add("comma,quote\"d blank\"'/a:b=c;d&e%f#g!h~i`j@k-l_m");
   add("caf\xc3\xa9/\xf0\x9f\x98\x80");
@@ -125,7 +125,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// What a program with a main of its own may do to the file that it is told.
+// Damages the result file, as a program with its own main() can do.
 void spoil(const std::string& file) {
   const std::string how = variable("SAMPLE_FILE");
   if (how == "none") std::remove(file.c_str());

@@ -1,4 +1,5 @@
-// A Boost.Test program with a test for each thing that its kind must tell apart, misbehaving ones among them.
+// A Boost.Test program with a test for each situation that its kind must distinguish, including misbehaving
+// tests.
 #define BOOST_TEST_MODULE a sample
 #include <unistd.h>
 
@@ -51,7 +52,7 @@ using Types = boost::mpl::list<int, std::string, unsigned char>;
 BOOST_AUTO_TEST_CASE_TEMPLATE(templates, T, Types) { BOOST_TEST(T() == T()); }
 BOOST_AUTO_TEST_SUITE_END()
 
-// In the order of the list each stands before what it needs.
+// The list contains each test before the test that it depends on.
 BOOST_AUTO_TEST_SUITE(chain)
 BOOST_AUTO_TEST_CASE(last, *unit::depends_on("chain/middle")) { BOOST_TEST(true); }
 BOOST_AUTO_TEST_CASE(middle, *unit::depends_on("passes")) { BOOST_TEST(true); }
@@ -82,7 +83,7 @@ BOOST_AUTO_TEST_CASE(leaks) {
 }
 BOOST_AUTO_TEST_SUITE_END()
 
-// As SAMPLE_FIXTURE says, it fails before the tests or behind them, or drops the exit code.
+// A fixture that fails before or after the tests, or drops the exit code, depending on SAMPLE_FIXTURE.
 struct Fixture {
   static std::string mode() {
     const char* value = std::getenv("SAMPLE_FIXTURE");

@@ -1,5 +1,5 @@
-// A Catch2 program with a test for each thing that its kind must tell apart, misbehaving ones among them. Made
-// with Catch2 2 and 3.
+// A Catch2 program with a test for each situation that its kind must distinguish, including misbehaving
+// tests. It is built with Catch2 2 and 3.
 #include <unistd.h>
 
 #include <csignal>

@@ -1,4 +1,5 @@
-// A doctest program with a test for each thing that its kind must tell apart, misbehaving ones among them.
+// A doctest program with a test for each situation that its kind must distinguish, including misbehaving
+// tests.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 #include <unistd.h>

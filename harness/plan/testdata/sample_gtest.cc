@@ -1,5 +1,5 @@
-// A GoogleTest program with everything that makes its list hard to read: chatter before and after it, type
-// and value parameters, disabled tests, and names that a filter cannot spell.
+// A GoogleTest program with a list that is difficult to parse: other output before and after the list, type
+// and value parameters, disabled tests, and names that a filter cannot express.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
-// A GoogleTest program without our listener: tests that end the process of all tests, and tests that print and write what
-// only GoogleTest should. Each of these needs its variable in the environment, so that without one all tests pass, fail or
-// are skipped.
+// A GoogleTest program without Proctor's listener. Some tests end the process of all tests, others print or
+// write text that looks like GoogleTest's. Each of these needs its own environment variable. Without a
+// variable, all tests pass, fail or are skipped.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ TEST(Death, Threadsafe) {
   EXPECT_DEATH(abort(), "");
 }
 
-// Of names that a filter cannot spell.
+// The typed tests have names that a filter cannot express.
 template <typename T>
 class Typed : public testing::Test {};
 struct Names {
@@ -69,7 +69,7 @@ TEST(Hard, Hangs) {
 TEST(Hard, ExitsWith0) {
   if (wants("EXITS")) exit(0);
 }
-// A child that returns from the test goes on with the others, in its parent's name.
+// A child that returns from the test runs the other tests as if it were its parent.
 TEST(Hard, ForksAndTheChildRunsOn) {
   if (!wants("FORKS")) return;
   const pid_t child = fork();
@@ -111,7 +111,7 @@ void print_end_of_all() {
   fflush(stdout);
 }
 
-// A result file in which both tests passed.
+// Writes a result file in which both tests passed.
 void write_results() {
   const std::string output = GTEST_FLAG_GET(output);  // "json:FILE"
   std::ofstream(output.substr(output.find(':') + 1))

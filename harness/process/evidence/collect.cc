@@ -16,12 +16,13 @@
 namespace proctor {
 namespace {
 
-// ---- at most ten lines ----
+// ---- The summary of at most ten lines ----
 
-constexpr std::string_view kLauncherOfRanks = " launch-ranks ";  // a process of Proctor
+// part of the command line of a Proctor process
+constexpr std::string_view kLauncherOfRanks = " launch-ranks ";
 constexpr std::size_t kMaxLines = 10;
 constexpr std::size_t kMaxLineBytes = 200;
-constexpr std::size_t kMaxInFull = 2;  // processes; more get one line each
+constexpr std::size_t kMaxInFull = 2;  // processes; if there are more, each has one line
 constexpr std::size_t kFramesShown = 4;
 constexpr std::size_t kMaxGaps = 2;
 
@@ -30,13 +31,15 @@ bool has_children(const Findings& findings, int pid) {
                      [pid](const ProcessFinding& process) { return process.facts.parent == pid; });
 }
 
-// A shell that waits for its command says nothing that the command does not say.
+// Returns whether the process, such as a shell, only waits for its child. The child's entry has the same
+// information.
 bool only_waits_for_a_child(const Findings& findings, const ProcessFacts& facts) {
   return facts.device_nodes.empty() && facts.threads.size() == 1 &&
          facts.threads.front().wchan == "do_wait" && has_children(findings, facts.pid);
 }
 
-// Those that hold a device, then those that wait for nobody else; else in the order of the tree.
+// Returns processes that hold a device first, then the others in tree order. Processes that only wait for a
+// child are omitted.
 std::vector<const ProcessFinding*> by_interest(const Findings& findings) {
   std::vector<const ProcessFinding*> sorted;
   for (const ProcessFinding& process : findings.processes) {
@@ -56,7 +59,8 @@ std::string python_stack(const ProcessFinding& process, std::size_t most) {
   std::vector<std::string> frames;
   for (const ThreadFrame& frame : process.python.threads.front().frames) {
     if (frames.size() == most) break;
-    const bool first = frames.empty();  // its whole path can be opened
+    // the first location is shown with its whole path, so that it can be opened
+    const bool first = frames.empty();
     frames.push_back(frame.function + " at " +
                      (first ? frame.location : frame.location.substr(frame.location.rfind('/') + 1)));
   }
@@ -65,7 +69,8 @@ std::string python_stack(const ProcessFinding& process, std::size_t most) {
 
 bool is_python(const ProcessFinding& process) { return !process.python.interpreter.empty(); }
 
-// Without those of the C library, which are the same for every hang, unless there are no others.
+// Returns the frames without those of the C library, which are the same in every hang. If there are no
+// others, returns all.
 std::vector<ThreadFrame> telling_frames(const ProcessFinding& process) {
   std::vector<ThreadFrame> named;
   for (const ThreadFrame& frame : process.native.front().frames) {
@@ -125,7 +130,7 @@ std::string in_one_line(const ProcessFinding& process) {
   return who(process.facts) + ": " + joined(parts, "; ");
 }
 
-// ---- everything ----
+// ---- The full text ----
 
 std::string indented(const std::string& text) {
   std::string out;
@@ -149,7 +154,7 @@ std::string thread_text(const ThreadFacts& thread) {
 std::vector<std::string> ten_lines(const Findings& findings) {
   std::vector<std::string> lines;
   if (!findings.devices.empty()) lines.push_back("devices: " + joined(findings.devices, ", "));
-  // The first one: what follows it is its consequence.
+  // The first message is shown, because later ones are usually its consequences.
   if (!findings.kernel_lines.empty()) lines.push_back("kernel log: " + findings.kernel_lines.front());
   const std::size_t gaps = std::min(findings.gaps.size(), kMaxGaps);
   const auto processes = by_interest(findings);
@@ -214,12 +219,12 @@ std::string python_text(const ProcessFinding& process) {
 
 namespace {
 
-constexpr std::size_t kMaxTraced = 16;       // processes; a debugger each, all at once
-constexpr Milliseconds kReserve{300};        // for writing it all down
-constexpr std::size_t kMaxOddOutput = 4096;  // bytes that are shown of what is no stack
-constexpr Milliseconds kPatience{250};       // with a process that does not let its files be read
-constexpr Milliseconds kFilesLimit{1'000};   // all files of all processes
-constexpr Milliseconds kPythonLimit{2'000};  // py-spy takes 0.1 s; the rest is for native stacks
+constexpr std::size_t kMaxTraced = 16;  // limit of traced processes; each has a debugger, and all run at once
+constexpr Milliseconds kReserve{300};   // time reserved for writing the results
+constexpr std::size_t kMaxOddOutput = 4096;  // bytes shown of output that is not a stack
+constexpr Milliseconds kPatience{250};       // wait for a process whose files block
+constexpr Milliseconds kFilesLimit{1'000};   // limit for all files of all processes
+constexpr Milliseconds kPythonLimit{2'000};  // py-spy needs 0.1 s; native stacks have the remaining time
 
 bool has_names(const std::vector<ThreadStack>& threads) {
   return std::any_of(threads.begin(), threads.end(), [](const ThreadStack& thread) {
@@ -253,7 +258,8 @@ class Collection {
 
  private:
   std::vector<ToolRun> run(const std::vector<std::vector<std::string>>& commands, Milliseconds limit);
-  // A step uses up at most its limit, which does not count the waits for a CPU.
+  // Subtracts the time of a step, at most its limit, from the budget. Waits for a CPU beyond the limit do not
+  // count.
   void use_up(Clock::time_point since, Milliseconds limit) {
     const auto took = std::chrono::duration_cast<Milliseconds>(Clock::now() - since);
     left_ = std::max(Milliseconds(0), left_ - std::min(took, limit));

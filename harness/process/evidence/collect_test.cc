@@ -36,7 +36,7 @@ class CollectTest : public testing::Test {
     containment_ = std::move(*opened);
     ASSERT_EQ(child_.rest(), "up\n");
     while (read_process(reader_, child_.pid()).state != 'S')
-      std::this_thread::yield();  // it is up a moment before it waits
+      std::this_thread::yield();  // the program prints "up" a moment before it waits
     request_.guard = ::getpid();
     request_.devices = {"xpu-sim:0"};
     request_.environment["PATH"] = ::getenv("PATH");
@@ -49,7 +49,7 @@ class CollectTest : public testing::Test {
     });
   }
 
-  // A directory with one tool in it, as a shell script.
+  // Creates a directory with one tool in it, a shell script.
   std::string directory_with(const std::string& tool, const std::string& script) {
     const TempDir& directory = directories_.emplace_back();
     std::ofstream(directory / tool) << "#!/bin/sh\n" << script << "\n";
@@ -62,7 +62,7 @@ class CollectTest : public testing::Test {
   CollectRequest request_;
   std::ostringstream text_;
   std::vector<std::vector<std::string>> digests_;
-  std::optional<StackFrame> frame_;  // of the last digest
+  std::optional<StackFrame> frame_;  // frame of the last digest
   std::list<TempDir> directories_;
   ProcReader reader_;
 };
@@ -111,7 +111,7 @@ TEST_F(CollectTest, HangingToolIsKilledAtBudget) {
   EXPECT_EQ(living_descendants(::getpid()).size(), 1u) << "the tool is left behind";
 }
 
-// The calling process and its children share one CPU while this object lives.
+// Restricts the calling process and its children to one CPU while this object exists.
 class OneCpu {
  public:
   OneCpu() {
@@ -135,7 +135,7 @@ TEST_F(CollectTest, CpuWaitOfToolDoesNotCount) {
   const OneCpu one_cpu;
   std::list<testing_support::TalkingChild> loops;
   for (int i = 0; i < 3; ++i) loops.emplace_back(std::vector<std::string>{"sh", "-c", "while :; do :; done"});
-  // One such tool for each of the four processes: each needs a seventh of the time that passes.
+  // Each of the four processes has such a tool. Each tool runs for a seventh of the elapsed time.
   request_.environment["PATH"] =
       directory_with("gdb",
                      "python3 -c 'import time\nwhile time.process_time() < 0.25: pass' || exit 3\n"
@@ -187,7 +187,8 @@ class CollectPythonTest : public CollectTest {
     if (!read_process(reader_, python_.pid()).may_trace) GTEST_SKIP() << "needs: ptrace";
   }
 
-  // What is said of a py-spy that is this shell script, and that nothing of it is left.
+  // Returns the digest with py-spy replaced by this shell script. Expects that no process of the script is
+  // left.
   std::vector<std::string> collect_with_py_spy(const std::string& script) {
     request_.environment["PATH"] = directory_with("py-spy", "PATH=/usr/bin:/bin\n" + script);
     collect();
@@ -196,7 +197,7 @@ class CollectPythonTest : public CollectTest {
     return digests_.back();
   }
 
-  // Until it is in the call: "up" came a moment before.
+  // Repeats until the process is in the blocking call. It printed "up" a moment before.
   bool collect_until(const std::string& text) {
     for (int i = 0; i < 200; ++i) {
       text_.str("");

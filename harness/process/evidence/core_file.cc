@@ -29,8 +29,9 @@
 namespace proctor {
 namespace {
 
-constexpr std::size_t kMaxNotes = 8 * 1024 * 1024;  // the kernel's own bound for the largest of them is 4 MiB
-constexpr std::size_t kMaxStack = 8 * 1024 * 1024;  // arguments and environment take at most 6 MiB of it
+constexpr std::size_t kMaxNotes = 8 * 1024 * 1024;  // the kernel limits the largest note to 4 MiB
+// arguments and environment need at most 6 MiB of the stack
+constexpr std::size_t kMaxStack = 8 * 1024 * 1024;
 constexpr std::size_t kMaxHeaders = 0xffff;
 constexpr std::uint64_t kMaxMappings = 1'000'000;
 constexpr std::size_t kCopyBytes = 1024 * 1024;
@@ -43,7 +44,7 @@ std::string read_part(int fd, std::uint64_t offset, std::size_t size) {
   return bytes;
 }
 
-// The record of that kind at this place of the bytes, if they are long enough.
+// Returns the record of type T at this offset, if `bytes` is long enough.
 template <typename T>
 std::optional<T> record_at(std::string_view bytes, std::uint64_t offset) {
   T record;
@@ -54,7 +55,7 @@ std::optional<T> record_at(std::string_view bytes, std::uint64_t offset) {
 
 using Parts = std::vector<ElfW(Phdr)>;
 
-// None when it is no core of this kind of machine.
+// Returns an empty list if the file is not a core of this machine's architecture.
 Parts read_parts(int fd) {
   const auto header = record_at<ElfW(Ehdr)>(read_part(fd, 0, sizeof(ElfW(Ehdr))), 0);
   constexpr unsigned char kClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
@@ -69,14 +70,14 @@ Parts read_parts(int fd) {
   return parts;
 }
 
-// Those of a thread that is not the first may be missing: they tell of it only.
+// The notes of other threads than the first may be cut off. They describe only those threads.
 std::string read_notes(int fd, const Parts& parts) {
   const auto notes = std::ranges::find(parts, ElfW(Word){PT_NOTE}, &ElfW(Phdr)::p_type);
   if (notes == parts.end()) return {};
   return read_part(fd, notes->p_offset, std::min<std::uint64_t>(notes->p_filesz, kMaxNotes));
 }
 
-// What lay before the address in the same mapping.
+// Returns the memory before the address in the same mapping.
 std::string read_memory_before(int fd, const Parts& parts, std::uint64_t address) {
   for (const auto& part : parts) {
     if (part.p_type != PT_LOAD || address < part.p_vaddr || address - part.p_vaddr > part.p_filesz) continue;
@@ -87,7 +88,8 @@ std::string read_memory_before(int fd, const Parts& parts, std::uint64_t address
   return {};
 }
 
-// The kernel puts the environment on the stack, before the name of the program.
+// Returns a variable of the environment. The kernel puts the environment on the stack, before the name of the
+// program.
 std::string variable_before(std::string_view memory, const std::string& name) {
   const std::string entry = std::string(1, '\0') + name + "=";
   const std::size_t at = memory.rfind(entry);
@@ -96,7 +98,7 @@ std::string variable_before(std::string_view memory, const std::string& name) {
   return std::string(value.substr(0, value.find('\0')));
 }
 
-// The first note of each kind.
+// Returns the first note of each kind.
 std::map<std::uint32_t, std::string_view> notes_in(std::string_view bytes) {
   std::map<std::uint32_t, std::string_view> notes;
   const auto padded = [](std::uint64_t size) { return (size + 3) / 4 * 4; };
@@ -110,7 +112,7 @@ std::map<std::uint32_t, std::string_view> notes_in(std::string_view bytes) {
   }
 }
 
-// What the kernel told the program itself; 0 where it did not.
+// Returns a value of the auxiliary vector, or 0 if the kernel did not set it.
 std::uint64_t value_of(std::string_view vector, std::uint64_t type) {
   for (std::uint64_t at = 0;; at += sizeof(ElfW(auxv_t))) {
     const auto entry = record_at<ElfW(auxv_t)>(vector, at);
@@ -119,7 +121,8 @@ std::uint64_t value_of(std::string_view vector, std::uint64_t type) {
   }
 }
 
-// NT_FILE: how many mappings, the size of a page, begin, end and offset of each, then their names.
+// Returns the file that is mapped at the address. NT_FILE contains the number of mappings and the page size.
+// Then come begin, end and offset of each mapping, and all file names.
 std::string file_mapped_at(std::string_view mappings, std::uint64_t address) {
   using Word = ElfW(Addr);
   const auto word = [&](std::uint64_t index) { return record_at<Word>(mappings, index * sizeof(Word)); };
@@ -137,7 +140,7 @@ std::string file_mapped_at(std::string_view mappings, std::uint64_t address) {
   return {};
 }
 
-// All of it, or the errno value of what went wrong.
+// Writes all bytes. Returns 0 or the errno value.
 int write_part(int out, std::string_view bytes, off_t at) {
   while (!bytes.empty()) {
     const ssize_t written = ::pwrite(out, bytes.data(), bytes.size(), at);
@@ -148,14 +151,15 @@ int write_part(int out, std::string_view bytes, off_t at) {
   return 0;
 }
 
-// One stretch without holes. Not copy_file_range(2): some kernels refuse it between two kinds of file systems.
+// Copies one range without holes. copy_file_range(2) is not used, because some kernels refuse it between two
+// types of file systems.
 int copy_part(int in, int out, off_t begin, off_t end, Clock::time_point deadline) {
   std::string buffer(kCopyBytes, '\0');
   while (begin < end) {
     if (Clock::now() >= deadline) return ETIME;
     const auto wanted = std::min(buffer.size(), static_cast<std::size_t>(end - begin));
     const ssize_t got = ::pread(in, buffer.data(), wanted, begin);
-    if (got <= 0) return got == 0 ? EIO : errno;  // 0: somebody has cut it short
+    if (got <= 0) return got == 0 ? EIO : errno;  // 0: another process has truncated the file
     if (const int failed = write_part(out, {buffer.data(), static_cast<std::size_t>(got)}, begin))
       return failed;
     begin += got;
@@ -167,7 +171,7 @@ int copy_parts(int in, int out, Clock::time_point deadline) {
   const off_t end = ::lseek(in, 0, SEEK_END);
   for (off_t at = 0; at < end;) {
     at = ::lseek(in, at, SEEK_DATA);
-    if (at < 0 && errno == ENXIO) break;  // a hole to its end
+    if (at < 0 && errno == ENXIO) break;  // the file ends with a hole
     const off_t hole = at < 0 ? -1 : ::lseek(in, at, SEEK_HOLE);
     if (hole < 0) return errno;
     if (const int failed = copy_part(in, out, at, hole, deadline)) return failed;
@@ -192,7 +196,8 @@ bool is_at(const FoundCore& core, const std::string& path) {
          opened.st_dev == there.st_dev && opened.st_ino == there.st_ino;
 }
 
-// It may come from anybody: an option of a debugger, or a second line, is no name.
+// Returns whether the path is safe in a command line. Any process can have written it. It could be an option
+// of a debugger or contain a line break.
 bool can_be_typed(const std::string& program) {
   return program.starts_with('/') && clean_text(program) == program &&
          program.find('\n') == std::string::npos;
@@ -217,7 +222,8 @@ std::optional<CoreFacts> read_facts(int fd) {
   return facts;
 }
 
-// What the kernel writes for us; another user's file may say anything to the debugger that reads it.
+// Returns whether the file can only have been written by the kernel for this user. Another user's file could
+// contain arbitrary data for the debugger.
 bool is_ours_alone(const struct stat& status) {
   return S_ISREG(status.st_mode) && status.st_uid == ::geteuid() &&
          (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && status.st_nlink == 1;
@@ -306,7 +312,7 @@ Result<void> move_core(const FoundCore& core, const std::string& to, Clock::time
 
 namespace {
 
-constexpr std::size_t kCommBytes = 15;  // the kernel cuts the name of a process
+constexpr std::size_t kCommBytes = 15;  // the kernel truncates the process name to this length
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -319,7 +325,7 @@ std::string escaped(std::string_view text) {
 
 std::string file_name(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
 
-// "systemd-coredump" of "|/usr/lib/systemd/systemd-coredump %P %u".
+// Returns "systemd-coredump" for "|/usr/lib/systemd/systemd-coredump %P %u".
 std::string taker(const CorePattern& pattern) {
   const std::string_view text = trimmed(std::string_view(pattern.text).substr(1));
   return file_name(text.substr(0, text.find(' ')));
@@ -357,7 +363,7 @@ bool leaves_a_core(int signal) {
 }
 
 bool have_pids_of_the_host() {
-  constexpr std::string_view kInitial = "pid:[4026531836]";  // PROC_PID_INIT_INO, of every kernel
+  constexpr std::string_view kInitial = "pid:[4026531836]";  // PROC_PID_INIT_INO, the same in every kernel
   std::array<char, 64> target{};
   const ssize_t size = ::readlink("/proc/self/ns/pid", target.data(), target.size());
   return size > 0 && std::string_view(target.data(), static_cast<std::size_t>(size)) == kInitial;

@@ -1,4 +1,4 @@
-// A core as the kernel wrote it: where it is, whose it is, and how it comes into the run directory.
+// Core files: finds the core of a crashed process, verifies its owner, and moves it into the run directory.
 #pragma once
 
 #include <sys/types.h>
@@ -14,66 +14,70 @@
 
 namespace proctor {
 
+// The facts that are read from a core.
 struct CoreFacts {
-  int pid = 0;          // as the process saw itself
-  std::string program;  // the path of its executable; "" where the core does not say one that can be typed
-  // Of its case (journal/child_protocol.h, kContainmentVariable), as it is in the environment with which the program was
-  // started; "" where it is not there.
+  int pid = 0;          // in the PID namespace of the process
+  std::string program;  // path of its executable; "" if the core has no valid path
+  // The id of the process's case (journal/child_protocol.h, kContainmentVariable), from the environment at
+  // the start of the program. "" if the variable is not in the core.
   std::string containment_id;
 };
 
-// None for what is no core of this kind of machine. The file may hold anything.
+// Returns nothing if the file is not a core of this machine's architecture. The file is untrusted.
 std::optional<CoreFacts> read_core(const std::string& path);
 
-// Whose core is looked for.
+// The process whose core is searched.
 struct CoreOwner {
-  int pid = 0;                 // as the process saw itself
-  bool is_alone = true;        // no other process of its time has that pid, as in a PID namespace of a case
-  std::string containment_id;  // of its case
-  std::int64_t since = 0;      // when it began, in seconds of Unix time
+  int pid = 0;  // in the PID namespace of the process
+  // no other process at that time had that pid; false if cases have their own PID namespaces
+  bool is_alone = true;
+  std::string containment_id;  // id of its case
+  std::int64_t since = 0;      // start time, in seconds of Unix time
 };
 
+// A core file that is open, with its facts.
 struct FoundCore {
   std::string path;
   UniqueFd file;
   CoreFacts facts;
 };
 
-// The newest core of that process that the glob finds. None is taken that another user could have written, and none
-// that does not say enough to know whose it is.
+// Returns the newest core of the process that matches the glob. Cores that another user could have written
+// are ignored. Cores without enough facts to identify their process are ignored, too.
 std::optional<FoundCore> find_core(const std::string& glob, const CoreOwner& owner);
 
-// Removes the cores that the glob finds and for which `goes` says so, under the same conditions.
+// Removes the cores that match the glob and for which `goes` returns true. The same conditions apply.
 void remove_cores(const std::string& glob, std::int64_t since,
                   const std::function<bool(const CoreFacts&)>& goes);
 
-// What it takes on the disk, which is less than its length where it has holes.
+// Returns the disk usage of a file. It is less than the file length if the file has holes.
 std::uint64_t bytes_on_disk(const std::string& path);
 
-// Renames it, or copies it to another file system with its holes, if that is done by `end`.
+// Renames the core, or copies it with its holes to another file system. A copy must finish before `end`.
 Result<void> move_core(const FoundCore& core, const std::string& to, Clock::time_point end);
 
-// Where the copy of a core is until it is whole. It ends as a core does: it is as secret.
+// Returns the temporary name of an incomplete copy. It has the extension of a core, because its content is as
+// confidential.
 std::string core_draft(const std::string& core);
 
-// Any regular file, whose holes take no place in the copy either. It is for a new name, and of a core only the owner
-// may read the copy: mode 0600.
+// Copies a regular file with its holes to a new name. The copy of a core needs mode 0600, so that only the
+// owner can read it.
 Result<void> copy_with_holes(const std::string& from, const std::string& to, mode_t mode);
 
-// Where the kernel puts the core of a program that crashes: core(5).
+// The kernel setting for the place of core files: core(5).
 struct CorePattern {
   std::string text;       // kernel.core_pattern
   bool adds_pid = false;  // kernel.core_uses_pid
 
-  // Not a file: a program or a socket of the machine takes cores.
+  // Returns whether the machine passes cores to a program or a socket, so that there is no file.
   bool is_taken() const { return text.starts_with('|') || text.starts_with('@'); }
-  // Whether the cores of two processes in one directory have the same path.
+  // Returns whether cores of two processes in one directory have the same path.
   bool is_shared() const { return text.find("%p") == text.npos && text.find("%P") == text.npos && !adds_pid; }
 };
 
 CorePattern read_core_pattern();
 
-// RLIMIT_CORE of the runner.
+// RLIMIT_CORE of the runner, in bytes.
 struct CoreLimit {
   std::uint64_t soft = 0;
   std::uint64_t hard = 0;
@@ -81,25 +85,27 @@ struct CoreLimit {
 
 CoreLimit read_core_limit();
 
-// Whether the default action of the signal writes a core.
+// Returns whether the default action of the signal writes a core.
 bool leaves_a_core(int signal);
 
+// A crashed process, as far as its ids are known.
 struct CrashedProcess {
-  int pid = 0;          // as it saw itself; 0: any
-  int host_pid = 0;     // as others see it; 0: not known
-  std::string program;  // as it was started
+  int pid = 0;          // in its own PID namespace; 0: any
+  int host_pid = 0;     // in the namespace of other processes; 0: not known
+  std::string program;  // as in its command line
 };
 
-// Whether a process has the same pid for us as for the tools of the host, which is not so in a container.
+// Returns whether this process and the tools of the host see the same pids. This is not the case in a
+// container.
 bool have_pids_of_the_host();
 
-// Where a core lies that was written by a process in that directory, as glob(7): what is not known of the process is
-// a `*`.
+// Returns a glob(7) for the core of a process in that directory. Unknown parts of the name are `*`.
 std::string core_glob(const CorePattern& pattern, const CrashedProcess& process,
                       const std::string& directory);
 
-// One sentence for who has no core to look at: who took it, where the kernel says that there is one (`dumped`), or why
-// there is none and what to set. The soft limit is no reason: a case may leave what the hard one allows.
+// Returns one sentence for a user without a core. If the kernel reports a core (`dumped`), it names the
+// program that received it. Otherwise it has the reason and the setting that enables cores. The soft limit is
+// not a reason, because a case may raise it up to the hard limit.
 std::string where_the_core_is(const CorePattern& pattern, const CoreLimit& limit,
                               const CrashedProcess& process, bool dumped);
 

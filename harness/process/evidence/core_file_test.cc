@@ -30,7 +30,8 @@ TEST(CoreLocation, SuggestsCommandOfCoreHandler) {
   const CorePattern systemd{.text = "|/usr/lib/systemd/systemd-coredump %P %u %g"};
   EXPECT_EQ(where_the_core_is(systemd, kUnlimited, kProcess, true),
             "its core went to systemd-coredump: `coredumpctl gdb 4711`");
-  // Its pid is one of a namespace that is gone: systemd-coredump also knows it by its name, which the kernel cuts.
+  // The pid belongs to a namespace that has ended. systemd-coredump can also search by the process name,
+  // which the kernel truncates.
   EXPECT_EQ(where_the_core_is(systemd, kUnlimited,
                               {.pid = 2, .host_pid = 0, .program = "a/gpu_tests_of_mine"}, true),
             "its core went to systemd-coredump: `coredumpctl gdb gpu_tests_of_mi`");

@@ -16,7 +16,7 @@
 namespace proctor {
 namespace {
 
-constexpr Milliseconds kCrashReserve{300};  // for writing it all down
+constexpr Milliseconds kCrashReserve{300};  // time reserved for writing the results
 constexpr std::size_t kFramesOfACrash = 6;
 constexpr std::size_t kCrashLineBytes = 200;
 
@@ -51,7 +51,7 @@ class Crash {
   const CrashRequest& request_;
   Containment& containment_;
   std::ostream& text_;
-  Milliseconds copy_limit_;  // the rest is for the tools
+  Milliseconds copy_limit_;  // the tools have the remaining budget
   ToolSettings tools_;
   std::optional<FoundCore> core_;
   EvidenceDigest digest_;
@@ -73,13 +73,13 @@ bool Crash::find_its_core() {
   return true;
 }
 
-// At once, if no bytes have to be copied: the next process that crashes there may overwrite it.
+// Renames the core immediately if no copy is needed. The next process that crashes there can overwrite it.
 void Crash::rename_core() {
   if (bytes_on_disk(core_->path) > request_.room) return;
   if (::rename(core_->path.c_str(), request_.core.c_str()) == 0) core_->path = request_.core;
 }
 
-// A copy comes last, since it may be long: who reads the stack needs none.
+// Copies the core last, because a copy can take long and the stack does not need it.
 void Crash::keep_core() {
   const bool stays = request_.scratch.empty() || !core_->path.starts_with(request_.scratch + "/");
   const std::string where = stays ? "left at " + clean_text(core_->path) : "not kept";
@@ -126,7 +126,7 @@ std::vector<std::string> crash_lines(const ThreadStack& thread, bool is_python) 
   for (auto frame = first; frame != frames.end() && lines.size() < kFramesOfACrash; ++frame) {
     if (frame->function == "??") continue;
     if (is_python && !lines.empty() && is_interpreter(frame->function)) break;
-    // The whole path of the first one can be opened.
+    // The first location is shown with its whole path, so that it can be opened.
     const std::string location =
         lines.empty() ? frame->location : frame->location.substr(frame->location.rfind('/') + 1);
     std::string line = (lines.empty() ? "crashed in " : "< ") + frame->function +

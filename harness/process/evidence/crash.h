@@ -1,5 +1,5 @@
-// Looks at a process after it crashed: takes its core into the run directory and reads there where it was. It runs in a
-// process of its own that may be killed at any step, as collect.h does.
+// Examines a process after it crashed: moves its core into the run directory and reads the stack from it. It
+// runs in its own process, which can be killed at any step (compare collect.h).
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,24 @@
 
 namespace proctor {
 
+// The parameters of collect_crash().
 struct CrashRequest {
   CoreOwner owner{};
-  std::string core_glob;   // where its core is, absolute: core_glob() of core_file.h
-  std::string core;        // where it is kept
-  std::string scratch{};   // what lies below it goes with the case
-  std::uint64_t room = 0;  // bytes of the disk that it may take there
+  std::string core_glob;   // absolute glob of its core: core_glob() of core_file.h
+  std::string core;        // destination of the core
+  std::string scratch{};   // directory that is removed with the case
+  std::uint64_t room = 0;  // maximum size of the kept core on disk, in bytes
   Milliseconds budget{4'500};
-  std::map<std::string, std::string> environment{};  // of the tools, as in CollectRequest
+  std::map<std::string, std::string> environment{};  // environment of the tools, as in CollectRequest
   std::string more_tools{};
 };
 
-// `digest` is called whenever it is better than before.
+// Writes the findings to `text`. Calls `digest` after each improvement of the summary.
 void collect_crash(const CrashRequest& request, Containment& containment, std::ostream& text,
                    const std::function<void(const EvidenceDigest&)>& digest);
 
-// The innermost frames of a thread that crashed, a line each; those that only raise the signal are left out.
+// Returns the innermost frames of a crashed thread, one line each. Frames that only raise the signal are
+// omitted.
 std::vector<std::string> crash_lines(const ThreadStack& thread, bool is_python);
 
 }  // namespace proctor

@@ -66,7 +66,7 @@ TEST(CrashLines, OmitInterpreterFrames) {
               ElementsAre("crashed in string_at"));
 }
 
-// Its core is written by gdb, so that the settings of the kernel do not matter.
+// gdb writes the core of this fixture, so the kernel settings do not matter.
 class CrashTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -138,7 +138,7 @@ TEST_F(CrashTest, IgnoresCoreOfAnotherProcessOrTime) {
   EXPECT_TRUE(std::filesystem::exists(written_));
 }
 
-// In PID namespaces of their own, processes of several cases can have the same pid.
+// Cases with their own PID namespaces can have processes with the same pid.
 TEST_F(CrashTest, IgnoresCoreOfCaseWithSamePid) {
   request_.owner.containment_id = "run/8";
   EXPECT_EQ(found(), "");
@@ -168,7 +168,7 @@ TEST_F(CrashTest, ScratchCoreIsReportedAsNotKept) {
   EXPECT_THAT(last_.lines.back(), HasSubstr(" MiB, not kept: there is room for 0.0 MiB more"));
 }
 
-// Names come from the core, and go to a debugger's command line and to the one that is advised.
+// Names from a core become arguments of a debugger, and part of the command that is suggested to the user.
 TEST_F(CrashTest, RejectsProgramNameThatLooksLikeOption) {
   const std::string name = std::filesystem::canonical(EVIDENCE_SAMPLE);
   std::string core = *read_file(written_);
@@ -203,7 +203,7 @@ TEST(ReadCore, RejectsOtherFiles) {
   EXPECT_FALSE(read_core(directory / "short"));
 }
 
-// A core that was changed anywhere in its headers and notes is read, or not; nothing else happens.
+// The test inverts each byte of the headers and notes. The core must be read or rejected, without a crash.
 TEST_F(CrashTest, DamagedCoreIsReadSafely) {
   std::fstream file(written_, std::ios::binary | std::ios::in | std::ios::out);
   for (std::streamoff at = 0; at < 4096; ++at) {
@@ -216,7 +216,7 @@ TEST_F(CrashTest, DamagedCoreIsReadSafely) {
   EXPECT_TRUE(read_core(written_)) << "it is whole again";
 }
 
-// What is not uploaded is known by its ending (.github/actions).
+// The upload of reports recognises cores by their extension (.github/actions).
 TEST(MoveCore, DraftKeepsCoreSuffix) {
   EXPECT_EQ(core_draft("/run/evidence/s/case.1.core"), "/run/evidence/s/case.1.part.core");
 }

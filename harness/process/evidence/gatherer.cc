@@ -9,10 +9,10 @@
 namespace proctor {
 namespace {
 
-// First bytes of a line. No clean text has them.
+// The first bytes of lines. Clean text does not contain them.
 constexpr char kEnd = '\f';
 constexpr char kCoreProgram = '\v';
-constexpr char kFrame = '\x1d';  // also between its function and its location
+constexpr char kFrame = '\x1d';  // also between the function and its location
 
 StackFrame frame_from(std::string_view text) {
   const std::size_t between = text.find(kFrame);
@@ -58,10 +58,10 @@ EvidenceDigest last_digest(std::string_view text) {
 
 namespace {
 
-constexpr std::size_t kMaxKernelLines = 50;  // the newest; an argument each
+constexpr std::size_t kMaxKernelLines = 50;  // the newest ones; each is an argument
 constexpr std::size_t kMaxKernelBytes = 1000;
-constexpr Milliseconds kReapEvidence{2'000};  // the case waits for it
-constexpr Milliseconds kOwnBudget{4'500};     // of the child, which then says itself what it could not finish
+constexpr Milliseconds kReapEvidence{2'000};  // the case waits for this time
+constexpr Milliseconds kOwnBudget{4'500};     // budget of the child, which reports unfinished steps itself
 
 std::string problem_of(const ProcessEnd& end) {
   if (end.spawn_error)

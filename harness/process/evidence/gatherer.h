@@ -1,5 +1,5 @@
-// How the runner has evidence gathered: in a child with a deadline, so that nothing that the case's processes
-// do can hold the runner up.
+// Collects evidence for the runner in a child process with a deadline. Processes of the case can block the
+// child, but never the runner.
 #pragma once
 
 #include <cstdint>
@@ -20,55 +20,59 @@ class io_context;
 
 namespace proctor {
 
-// What the child that gathers evidence reports to the runner (harness/cli/hidden_commands.cc), as it knows it at a time.
+// The report of the child to the runner (harness/cli/hidden_commands.cc). The child reports a new digest
+// after each improvement.
 struct EvidenceDigest {
   std::vector<std::string> lines{};   // at most ten
-  std::optional<StackFrame> frame{};  // own_frame.h
-  std::string core_program{};         // the executable of a core that is kept, where it is known
+  std::optional<StackFrame> frame{};  // see own_frame.h
+  std::string core_program{};         // executable of a kept core, if known
 };
 
-// As the child prints it; several may follow each other, and the last complete one counts.
+// The text form of a digest. The child prints several; the last complete one counts.
 std::string to_text(const EvidenceDigest& digest);
 EvidenceDigest last_digest(std::string_view text);
 
 class ContainedProcess;
 class Containment;
 
-inline constexpr Milliseconds kEvidenceLimit{5'000};  // without waits for a CPU; ten times that with them
+// without waits for a CPU; the limit including them is ten times as long
+inline constexpr Milliseconds kEvidenceLimit{5'000};
 
+// The parameters for the processes of a running case.
 struct GatherRequest {
-  std::string program;  // proctor itself
-  int guard = 0;        // of the case
+  std::string program;  // path of proctor
+  int guard = 0;        // the guard process of the case
   std::vector<std::string> devices;
-  std::string file;                         // absolute path; everything is written there
-  std::vector<std::string> kernel_lines{};  // of the case's time and devices
-  std::string kernel_gap{};                 // why there may be more of them, or ""
-  std::vector<std::string> environment;     // of the tools
+  std::string file;                         // absolute path of the evidence file
+  std::vector<std::string> kernel_lines{};  // kernel messages in the time of the case, about its devices
+  std::string kernel_gap{};                 // why kernel messages may be missing, or ""
+  std::vector<std::string> environment;     // environment of the tools
 };
 
-// Of a process that crashed and left a core.
+// The parameters for a process that crashed and left a core.
 struct CrashGatherRequest {
-  std::string program;  // proctor itself
+  std::string program;  // path of proctor
   CoreOwner owner{};
   std::string core_glob;
-  std::string file;        // absolute path, as above
-  std::string core;        // where the core is kept
-  std::string scratch{};   // of the case, if it has one
-  std::uint64_t room = 0;  // for it, in bytes
+  std::string file;        // absolute path of the evidence file
+  std::string core;        // destination of the core
+  std::string scratch{};   // scratch directory of the case, or ""
+  std::uint64_t room = 0;  // maximum size of the kept core, in bytes
   std::vector<std::string> environment;
 };
 
+// The result of a child.
 struct Gathered {
   EvidenceDigest digest{};
-  std::string problem{};  // why there may be less than usual, or ""
+  std::string problem{};  // why the evidence may be incomplete, or ""
 };
 
-// The command line of the child, without the program.
+// Returns the command line of the child, without the program.
 std::vector<std::string> gather_arguments(const GatherRequest& request);
 std::vector<std::string> gather_arguments(const CrashGatherRequest& request);
 
-// `on_done` is called once from the loop, at the latest at the deadline. The process that is returned may be
-// stopped and dropped at any time.
+// Starts the child. `on_done` is called once from the event loop, at the latest at the deadline. The caller
+// may stop and release the returned process at any time.
 std::shared_ptr<ContainedProcess> gather_evidence(boost::asio::io_context& io, Containment& containment,
                                                   const GatherRequest& request,
                                                   std::function<void(Gathered)> on_done);

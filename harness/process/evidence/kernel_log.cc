@@ -37,7 +37,7 @@ bool take_number(std::string_view& text, T& number, char end) {
   return true;
 }
 
-// `\x0a` and its like, as the kernel writes what cannot be printed.
+// Decodes `\x0a` and similar escapes, with which the kernel writes unprintable characters.
 std::string unescaped(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -82,7 +82,7 @@ std::optional<Record> parse_record(std::string_view text) {
   return record;
 }
 
-// "[   12.345678] text", as dmesg prints it; or just text.
+// Parses "[   12.345678] text", the format of dmesg, or plain text.
 KernelLine parse_plain(std::string_view text) {
   KernelLine line;
   const auto close = text.find("] ");
@@ -153,7 +153,7 @@ KernelLog::Lines KernelLog::since(Position position) {
 
 void KernelLog::read_new_lines() {
   if (!fd_) return;
-  // Of this thread's own time: a busy machine costs no lines.
+  // The limit is the CPU time of this thread, so that a busy machine loses no lines.
   const auto end = own_cpu_time() + kPollLimit;
   while ((stand_in_ ? read_file_part() : read_record()) && own_cpu_time() < end) {
   }
@@ -162,11 +162,11 @@ void KernelLog::read_new_lines() {
 bool KernelLog::read_record() {
   std::array<char, kMaxRecord> buffer;
   const ssize_t got = ::read(fd_.get(), buffer.data(), buffer.size());
-  // EPIPE: the oldest unread records were overwritten; the sequence tells how many.
+  // EPIPE: the oldest unread records were overwritten. The sequence number shows how many.
   if (got < 0) return errno == EPIPE || errno == EINTR;
   const auto record = parse_record({buffer.data(), static_cast<std::size_t>(got)});
   if (!record) return got > 0;
-  if (sequence_ && record->sequence > *sequence_ + 1) {  // as if they had been kept and dropped
+  if (sequence_ && record->sequence > *sequence_ + 1) {  // lost records count like dropped ones
     const std::uint64_t missing = record->sequence - *sequence_ - 1;
     first_ += lines_.size() + missing;
     lines_.clear();

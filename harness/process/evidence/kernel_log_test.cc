@@ -83,7 +83,7 @@ TEST_F(KernelLogTest, CountsLostLines) {
 TEST_F(KernelLogTest, DoesNotBlockOnFifo) {
   const std::string fifo = path_ + ".fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  KernelLog log(fifo);  // nobody writes there
+  KernelLog log(fifo);  // the FIFO has no writer
   EXPECT_THAT(log.problem(), HasSubstr("Illegal seek"));
   EXPECT_THAT(log.since(log.position()).lines, IsEmpty());
   std::filesystem::remove(fifo);
@@ -95,7 +95,7 @@ TEST(KernelLogProblem, ExplainsRequiredPermission) {
   EXPECT_THAT(how_to_read_kernel_log("/dev/kmsg", ENOENT), HasSubstr("--device /dev/kmsg"));
 }
 
-// The real one, where it may be read: what a program writes there is not the kernel's.
+// Uses the real /dev/kmsg, if it is readable. A message that a program writes there is not a kernel message.
 TEST(KernelLogDevice, IgnoresMessagesOfPrograms) {
   KernelLog log;
   if (!log.problem().empty()) GTEST_SKIP() << "needs: " << log.problem();

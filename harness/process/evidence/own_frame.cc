@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::size_t kFunctionBytes = 200;
 constexpr std::size_t kLocationBytes = 1'000;
-constexpr std::size_t kFatalFrames = 100;  // as many as Python prints
+constexpr std::size_t kFatalFrames = 100;  // the limit of Python
 
 template <std::size_t N>
 bool has_prefix(std::string_view text, const std::array<std::string_view, N>& prefixes) {
   return std::ranges::any_of(prefixes, [text](std::string_view prefix) { return text.starts_with(prefix); });
 }
 
-// Debug information of glibc has paths below the root of its sources: "../sysdeps/…", "./nptl/…".
+// The debug information of glibc has paths below the root of its sources: "../sysdeps/…", "./nptl/…".
 bool is_source_of_glibc(std::string_view path) {
   constexpr std::array<std::string_view, 30> kFolders = {
       "argp",         "csu",    "ctype",  "debug",    "dirent", "dlfcn",  "elf",    "iconv",
@@ -56,13 +56,14 @@ bool is_library_of_system(std::string_view path) {
   return has_prefix(path, kFolders) || is_library_of_runtime(path);
 }
 
-// Where every thread begins.
+// Returns whether the function is the start of a thread.
 bool is_begin(std::string_view function) {
   constexpr std::array<std::string_view, 4> kNames = {"_start", "__libc_start", "clone", "start_thread"};
   return has_prefix(function, kNames);
 }
 
-// "/usr/lib/python3.11/threading.py:327", and not what is installed below it.
+// Returns whether the file belongs to the standard library: "/usr/lib/python3.11/threading.py:327". Packages
+// installed below it do not count.
 bool is_standard_library(std::string_view location) {
   if (location.starts_with("<frozen ")) return true;
   const std::size_t at = location.find("/python3");
@@ -76,12 +77,13 @@ bool is_installed(std::string_view location) {
          location.find("/dist-packages/") != location.npos;
 }
 
-// Where pytest and its plug-ins begin, no frame is the test's.
+// Returns whether the frame belongs to pytest or its plug-ins. Frames from there on are not part of the test.
 bool is_pytest(std::string_view location) {
   return location.find("/_pytest/") != location.npos || location.find("/pluggy/") != location.npos;
 }
 
-// The interpreter with debug information, an extension of the standard library or libpython.
+// Returns whether the frame belongs to the interpreter with debug information, to an extension of the
+// standard library, or to libpython.
 bool is_part_of_python(const ThreadFrame& frame) {
   constexpr std::array<std::string_view, 4> kFolders = {"Modules/", "Objects/", "Parser/", "Python/"};
   std::string_view source = frame.location;
@@ -97,7 +99,7 @@ std::string bounded(const std::string& text, std::size_t limit) {
   return cut;
 }
 
-// `  File "/src/a.py", line 12 in f`
+// Parses `  File "/src/a.py", line 12 in f`.
 std::optional<ThreadFrame> parse_fatal_frame(std::string_view line) {
   constexpr std::string_view kFile = "  File \"";
   constexpr std::string_view kLine = "\", line ";
@@ -111,7 +113,7 @@ std::optional<ThreadFrame> parse_fatal_frame(std::string_view line) {
                      .location = std::string(file) + ':' + std::string(rest.substr(0, in))};
 }
 
-// A compiler records the name of a file as it was typed: "/src/./a.cc".
+// Normalises the path, because a compiler records a file name as it was typed: "/src/./a.cc".
 StackFrame shown(const ThreadFrame& frame) {
   return {
       .function = bounded(frame.function, kFunctionBytes),
@@ -131,7 +133,7 @@ bool only_raises(std::string_view function) {
       "__pthread_kill", "__GI_",         "__assert_fail",        "__assert_perror",
       "__libc_message", "__cxxabiv1::",  "__gnu_cxx::__verbose", "std::terminate",
       "__cxa_",         "__fortify_fail"};
-  const std::string_view name = function.substr(0, function.find('@'));  // without the version of the symbol
+  const std::string_view name = function.substr(0, function.find('@'));  // without the symbol version
   return std::ranges::find(kNames, name) != kNames.end() || has_prefix(name, kPrefixes);
 }
 
@@ -149,7 +151,7 @@ std::vector<ThreadFrame> below_handler(const std::vector<ThreadFrame>& frames) {
 
 std::optional<StackFrame> own_frame(const ThreadStack& native, bool is_python) {
   std::vector<ThreadFrame> frames = below_handler(native.frames);
-  // Where the interpreter begins, every frame is its own or that of what called it.
+  // From the start of the interpreter on, all frames belong to it or to its callers.
   if (is_python) frames.erase(std::ranges::find_if(frames, is_part_of_python), frames.end());
   const auto lined = std::ranges::find_if(
       frames, [](const ThreadFrame& frame) { return !frame.location.empty() && !is_runtime(frame); });

@@ -1,4 +1,5 @@
-// The frame of a stack at which a person starts to look: the innermost one of the program's own.
+// Selects the frame of a stack that a person should read first: the innermost frame of the program's own
+// code.
 #pragma once
 
 #include <optional>
@@ -9,28 +10,32 @@
 
 namespace proctor {
 
-// Whether it belongs to the C library or to the runtime of C++ or a sanitizer.
+// Returns whether the frame belongs to the C library, the C++ runtime or a sanitizer runtime.
 bool is_runtime(const ThreadFrame& frame);
 
-// Whether the function only raises a signal: it is between what went wrong and the signal. Of names that begin alike
-// only those of the implementation count: `abort_transfer` is the program's own.
+// Returns whether the function only raises a signal, so that it lies between the error and the signal. Names
+// with a common prefix count only if they belong to the implementation. `abort_transfer` belongs to the
+// program.
 bool only_raises(std::string_view function);
 
-// Whether a native function belongs to the Python interpreter: where it begins, the Python stack says more.
+// Returns whether a native function belongs to the Python interpreter. From there on the Python stack has
+// better information.
 bool is_interpreter(std::string_view function);
 
-// What is above a signal handler only tells of the signal: the frames below the innermost one, or all of them.
+// Returns the frames below the innermost signal handler, or all frames if there is none. The frames above it
+// only handle the signal.
 std::vector<ThreadFrame> below_handler(const std::vector<ThreadFrame>& frames);
 
-// The first frame with a source line that is not of a runtime; else the first one that is not in a library of the
-// system. With the source's whole path.
+// Returns the first frame with a source line that is not in a runtime. Otherwise returns the first frame that
+// is not in a system library. The source path is complete.
 std::optional<StackFrame> own_frame(const ThreadStack& native, bool is_python);
 
-// The first frame outside Python's standard library and what is installed with pip; else the first one outside the
-// standard library.
+// Returns the first frame outside Python's standard library and packages installed with pip. Otherwise
+// returns the first frame outside the standard library.
 std::optional<StackFrame> own_python_frame(const ThreadStack& python);
 
-// Of the stack that Python itself prints at a fatal signal (`-X faulthandler`, which pytest turns on).
+// Returns the own frame of the stack that Python prints at a fatal signal (`-X faulthandler`, which pytest
+// enables).
 std::optional<StackFrame> frame_of_fatal_error(std::string_view output);
 
 }  // namespace proctor

@@ -23,7 +23,7 @@ std::string own_of_python(const std::vector<ThreadFrame>& frames) {
   return text_of(own_python_frame({.tid = 1, .name = "", .frames = frames}));
 }
 
-// What gdb 13 prints on Debian 12 with libc6-dbg.
+// The output of gdb 13 on Debian 12 with libc6-dbg.
 TEST(OwnFrame, HangFrameSkipsCLibrary) {
   const auto threads = parse_native_stacks(
       "Thread 1 (LWP 4711):\n"

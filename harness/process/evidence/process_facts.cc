@@ -36,7 +36,7 @@ int number(std::string_view text) {
   return value;
 }
 
-// The value of a `Name:  value` line.
+// Returns the value of a line `Name:  value`.
 std::string line_value(const std::string& text, std::string_view name) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -134,7 +134,7 @@ std::string cgroup2_mount() {
   return "";
 }
 
-// "memory.events: low 0, high 0, oom 1"
+// Returns the file as one line: "memory.events: low 0, high 0, oom 1".
 std::string on_one_line(const std::string& name, std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   for (std::size_t at = 0; (at = text.find('\n', at)) != text.npos;) text.replace(at, 1, ", ");

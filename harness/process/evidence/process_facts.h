@@ -1,8 +1,8 @@
-// What the kernel says about one process of a case: state, where its threads wait, what it holds, how much
-// memory it has. Read from /proc; a file that may not be read leaves its field empty.
+// Reads facts about one process of a case from /proc: its state, the places where its threads wait, its
+// device nodes and its memory. An unreadable file leaves its field empty.
 //
-// Some of these files wait for locks of the process itself (process/proc_reader.h): what does not come in time is left
-// out. All the same this runs in a child that can be killed, never in the runner.
+// Reading some of these files waits for locks of the process (process/proc_reader.h). A file that is not read
+// in time is omitted. This code still runs in a child that can be killed, never in the runner.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,18 @@
 
 namespace proctor {
 
+// The state of one thread.
 struct ThreadFacts {
   int tid = 0;
-  int own_tid = 0;  // in the PID namespace that the thread itself sees
+  int own_tid = 0;  // in the PID namespace of the thread
   std::string name;
   char state = '?';
-  std::string wchan;         // kernel function in which it sleeps, "" if it runs or this may not be read
+  std::string wchan;         // kernel function in which it sleeps; "" if it runs or the file is unreadable
   std::string syscall;       // number and arguments, or "running"
-  std::string kernel_stack;  // root only
+  std::string kernel_stack;  // readable by root only
 };
 
+// The state of one process and its threads.
 struct ProcessFacts {
   int pid = 0;
   int parent = 0;
@@ -32,25 +34,25 @@ struct ProcessFacts {
   char state = '?';
   std::uint64_t resident_kib = 0;
   std::uint64_t swapped_kib = 0;
-  std::string rank;                       // in a distributed job, from RANK and similar variables
-  std::vector<std::string> device_nodes;  // open or mapped accelerators, sorted
-  std::string cgroup;                     // path below the mount
+  std::string rank;                       // rank in a distributed job, from RANK and similar variables
+  std::vector<std::string> device_nodes;  // accelerator nodes that are open or mapped, sorted
+  std::string cgroup;                     // path below the mount point
   std::vector<ThreadFacts> threads;       // the main thread first
-  bool holds_memory_lock = false;         // command, environment and mappings did not come in time
-  bool may_trace = true;                  // whether stacks can be read at all
+  bool holds_memory_lock = false;         // command, environment and mappings could not be read in time
+  bool may_trace = true;                  // whether stacks are readable
 };
 
-// The living processes below `root`, parents first; zombies do not count. At most 64.
+// Returns the living processes below `root`, parents first, without zombies. At most 64.
 std::vector<int> living_descendants(int root);
 
-// A process that has ended meanwhile has no threads.
+// Reads the facts. A process that has ended meanwhile has no threads.
 ProcessFacts read_process(ProcReader& reader, int pid);
 
-// Memory and process figures of a cgroup, whose `path` is as in ProcessFacts: one figure a line, as in the
-// kernel's files; "" without cgroup v2.
+// Returns memory and process figures of a cgroup, one on each line, as in the kernel's files. `path` is
+// ProcessFacts::cgroup. Returns "" without cgroup v2.
 std::string cgroup_figures(const std::string& path);
 
-// Nodes of accelerators: DRM, accel, NVIDIA, AMD.
+// Returns whether the path is an accelerator node: DRM, accel, NVIDIA, AMD.
 bool is_accelerator_node(std::string_view path);
 
 }  // namespace proctor

@@ -24,7 +24,7 @@ int number_after(std::string_view line, std::string_view mark) {
   return value;
 }
 
-// `Thread 2 (Thread 0x7f… (LWP 4711) "worker"):` of gdb, `TID 4711:` of eu-stack.
+// Parses `Thread 2 (Thread 0x7f… (LWP 4711) "worker"):` of gdb, or `TID 4711:` of eu-stack.
 std::optional<ThreadStack> parse_thread(std::string_view line) {
   ThreadStack thread;
   if (line.starts_with("TID ")) {
@@ -40,8 +40,8 @@ std::optional<ThreadStack> parse_thread(std::string_view line) {
   return thread;
 }
 
-// gdb: `#3  0x0000 in name (args) at file:line` or `from library`, or without the address;
-// eu-stack: `#3  0x0000 name`.
+// Parses a frame. gdb prints `#3  0x0000 in name (args) at file:line` or `from library`, or no address.
+// eu-stack prints `#3  0x0000 name`.
 std::optional<ThreadFrame> parse_frame(std::string_view line) {
   std::size_t at = 1;
   if (line.size() < 2 || line[0] != '#' || std::isdigit(static_cast<unsigned char>(line[1])) == 0)
@@ -70,16 +70,16 @@ std::optional<ThreadFrame> parse_frame(std::string_view line) {
   return frame;
 }
 
-// The stacks of these threads, one after the other.
+// Returns the gdb command that prints the stacks of these threads one after another.
 std::vector<std::string> gdb_command(const std::string& path, const std::vector<std::string>& what,
                                      const std::vector<std::string>& threads) {
-  // No start-up files and no scripts of the program's: they would run with our rights.
+  // Startup files and scripts of the program are disabled. They would run with the permissions of Proctor.
   std::vector<std::string> words = {path, "-nx", "-batch"};
   for (const char* setting :
        {"auto-load off",
-        // Not through the program's mount namespace, which needs rights of its own.
+        // Reading through the program's mount namespace would need additional permissions.
         "sysroot /", "width 0",
-        // A path that can be opened, also where the compiler was given a relative one.
+        // Prints a path that can be opened, even if the compiler was given a relative one.
         "filename-display absolute", "confirm off", "print frame-arguments none", "print thread-events off"})
     words.insert(words.end(), {"-iex", std::string("set ") + setting});
   words.insert(words.end(), what.begin(), what.end());
@@ -112,7 +112,7 @@ std::vector<std::string> core_stack_command(const StackTool& tool, const std::st
   }
   std::vector<std::string> what = {"-c", core};
   if (!program.empty()) what.insert(what.begin(), {"-se", program});
-  return gdb_command(tool.path, what, {"1", "all"});  // the kernel writes the thread that crashed first
+  return gdb_command(tool.path, what, {"1", "all"});  // the kernel writes the crashed thread first
 }
 
 std::vector<ThreadStack> parse_native_stacks(std::string_view text) {
@@ -133,9 +133,9 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMostThreads = 256;
-constexpr std::size_t kMostFrames = 200;  // of a thread
+constexpr std::size_t kMostFrames = 200;  // limit for one thread
 
-// python3.11, python3, libpython3.11.so.1.0, and no module whose name begins like them.
+// Matches python3.11, python3 and libpython3.11.so.1.0, but not modules whose names begin in the same way.
 bool is_python_program(std::string_view path) {
   std::string_view name = path.substr(path.rfind('/') + 1);
   if (name.starts_with("lib")) name.remove_prefix(3);
@@ -164,7 +164,7 @@ std::vector<ThreadFrame> frames_of(const json& thread) {
   return frames;
 }
 
-// Python knows a thread by the number that it has in its own PID namespace; before 3.8 by none.
+// Converts a thread. Python identifies it by its id in its own PID namespace; versions before 3.8 have no id.
 ThreadStack thread_of(const json& thread, const ProcessFacts& process) {
   const int own_tid = number_at(thread, "os_thread_id");
   const auto known =

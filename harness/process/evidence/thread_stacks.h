@@ -1,4 +1,4 @@
-// The stacks of all threads of a running process, native and of Python.
+// Reads the stacks of all threads of a running process with external tools: native stacks and Python stacks.
 #pragma once
 
 #include <optional>
@@ -12,56 +12,61 @@
 
 namespace proctor {
 
+// One frame of a native or a Python stack.
 struct ThreadFrame {
-  std::string function{};  // "??" unknown
+  std::string function{};  // "??": unknown
   std::string location{};  // "/src/train.py:12", or ""
-  std::string library{};   // "/lib/x86_64-linux-gnu/libc.so.6", of a native frame without a location; or ""
+  std::string library{};   // "/lib/x86_64-linux-gnu/libc.so.6" for a native frame without a location; or ""
 };
 
-// Innermost frame first.
+// The stack of one thread. The innermost frame comes first.
 struct ThreadStack {
-  int tid = 0;  // as the runner sees it, 0 when unknown
+  int tid = 0;  // in the PID namespace of the runner; 0: unknown
   std::string name;
   std::vector<ThreadFrame> frames;
 };
 
-// ---- Native stacks, by gdb or eu-stack, whichever is installed ----
+// ---- Native stacks, read by gdb or eu-stack ----
 
+// An installed debugger.
 struct StackTool {
   enum class Kind { kGdb, kEuStack };
   Kind kind = Kind::kGdb;
   std::string path;
 };
 
-// gdb first: it reads more kinds of debug information. `search` has the form of PATH.
+// Returns gdb, or eu-stack if gdb is not installed. gdb supports more kinds of debug information. `search`
+// has the form of PATH.
 std::optional<StackTool> find_stack_tool(const std::string& search);
 
 std::vector<std::string> stack_command(const StackTool& tool, int pid);
-// From a core: the thread that crashed comes first. `program` may be "" where it is not known.
+// Returns the command for a core. The thread that crashed comes first. `program` may be "".
 std::vector<std::string> core_stack_command(const StackTool& tool, const std::string& core,
                                             const std::string& program);
 
-// Parses the output of either tool. Threads are in the order of the text.
+// Parses the output of either tool. The order of the threads is that of the text.
 std::vector<ThreadStack> parse_native_stacks(std::string_view text);
 
-// ---- Python stacks, as `py-spy dump` prints them ----
-// py-spy reads the memory of the process from outside: nothing is injected, and it also works while a
-// blocked call holds the GIL. Version 0.4.3 reads CPython 3.6 to 3.15.
+// ---- Python stacks, as `py-spy dump` prints them ---- py-spy reads the memory of the process from outside.
+// It injects no code, and works while a blocked call holds the GIL. Version 0.4.3 supports CPython 3.6 to
+// 3.15.
 
+// The Python stacks of a process.
 struct PythonStacks {
-  std::string interpreter;           // "" when the process is no Python
+  std::string interpreter;           // "" if the process does not run Python
   std::vector<ThreadStack> threads;  // the main thread first
 };
 
-// The program or library that makes the process a Python, as it sees the path itself; "" for others.
+// Returns the program or library that contains the Python interpreter, or "". The path is that of the
+// process's own mount namespace.
 std::string find_interpreter(ProcReader& reader, int pid);
 
-// With --nonblocking py-spy does not pause the process, so that it leaves nothing stopped when it is killed.
-// Native frames are not asked for: they need the pause, and py-spy fails if the process is in another PID
-// namespace.
+// Returns the command of py-spy. The option --nonblocking keeps py-spy from pausing the process, so a killed
+// py-spy leaves no stopped process. The command requests no native frames. They need the pause, and py-spy
+// fails if the process is in another PID namespace.
 std::vector<std::string> py_spy_command(const std::string& tool, int pid);
 
-// What that prints of `process`.
+// Parses the output of py-spy for `process`.
 Result<std::vector<ThreadStack>> parse_py_spy(std::string_view text, const ProcessFacts& process);
 
 }  // namespace proctor

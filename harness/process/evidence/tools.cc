@@ -39,7 +39,7 @@ ToolSettings tool_settings(const std::map<std::string, std::string>& environment
   if (const auto path = environment.find("PATH"); path != environment.end()) settings.search = path->second;
   if (!more.empty()) settings.search += ':' + more;
   for (const auto& [name, value] : environment) {
-    // gdb would ask a server for debug information, and wait for it.
+    // gdb would request debug information from a server, and wait for the response.
     if (name != "DEBUGINFOD_URLS") settings.environment.push_back(name + "=" + value);
   }
   return settings;

@@ -1,4 +1,4 @@
-// Tools that are not ours, looked up on PATH and run under a deadline.
+// Finds external tools on PATH and runs them with a deadline.
 #pragma once
 
 #include <map>
@@ -11,42 +11,44 @@
 
 namespace proctor {
 
-// The full path, or "" when no directory of `search` (as in PATH) has it.
+// Returns the full path, or "" if no directory of `search` (in the form of PATH) contains the tool.
 std::string find_tool(const std::string& name, const std::string& search);
 
-// What tools get of a caller's environment, and the directories in which they are looked for: those of its PATH, then
-// `more`, unless that is "".
+// The environment of the tools, and the directories in which they are searched. These are the PATH of the
+// caller and then `more`, unless it is "".
 struct ToolSettings {
   std::string search;
   std::vector<std::string> environment;
 };
 ToolSettings tool_settings(const std::map<std::string, std::string>& environment, const std::string& more);
 
+// The result of one tool.
 struct ToolRun {
   std::string output;   // stdout
   std::string errors;   // the end of stderr
-  std::string problem;  // why it did not end well: "killed after 3.0 s", "exit 1"; or ""
+  std::string problem;  // why it failed: "killed after 3.0 s", "exit 1"; or ""
 };
 
-// Runs all tools at once. A tool that reaches the limit is killed with everything it started; its output
-// until then is kept. The results are in the order of the commands.
+// Runs all tools at once. A tool that reaches the limit is killed with its descendants, and its output so far
+// is kept. The results are in the order of the commands.
 std::vector<ToolRun> run_tools(Containment& containment,
                                const std::vector<std::vector<std::string>>& commands,
                                const std::vector<std::string>& environment, Milliseconds limit);
 
 // ---- Permission to trace ----
 
+// The settings of this machine that restrict tracing.
 struct TracePermission {
-  std::optional<int> yama;  // kernel.yama.ptrace_scope; none: the kernel has no Yama
+  std::optional<int> yama;  // kernel.yama.ptrace_scope; none: the kernel does not have Yama
   bool capable = false;     // CAP_SYS_PTRACE
 };
 
 TracePermission read_trace_permission();
 
-// Whether the memory and the stacks of a process of the same user that is no child can be read.
+// Returns whether stacks of a process of the same user that is not a child are readable.
 bool allows_tracing(const TracePermission& permission);
 
-// How to allow what was not permitted, in one sentence that can be copied. Sources:
+// Returns one sentence with the command that permits tracing. Sources:
 // Documentation/admin-guide/LSM/Yama.rst, ptrace(2) "Ptrace access mode checking".
 std::string how_to_allow_tracing(const TracePermission& permission);
 

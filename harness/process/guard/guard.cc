@@ -1,8 +1,8 @@
-// The guard: parent of a case's leader under every containment layer. It adopts orphans
-// (subreaper, or PID 1 of a namespace), reaps them, forwards signals, and kills whatever is left
-// when told to, or when the runner is gone.
+// The guard: the parent of a case's leader under every containment layer. It adopts orphans (as a subreaper,
+// or as PID 1 of a namespace), reaps them, and forwards signals. It kills all remaining processes when the
+// runner orders this, or when the runner ends.
 //
-// It is a separate static program so that it can be read in one sitting, starts in a fraction of a
+// The guard is a separate static program. It is short enough to be read at once, starts in a fraction of a
 // millisecond, and shares no memory, lock or driver with the runner.
 
 #include <errno.h>
@@ -35,13 +35,15 @@ namespace {
 using namespace proctor::guard;
 
 constexpr int kPollRunnerMs = 1000;
-// Between two rounds of killing: doubled after some, so that many guards leave the processors to those that end.
+// The pause between two rounds of killing. It doubles after some rounds, so that many guards leave the CPUs
+// to the processes that end.
 constexpr long kFirstPauseNs = 500'000;
 constexpr long kLongestPauseNs = 50'000'000;
 constexpr int kRoundsOfAPause = 8;
-// A round of signals reaches at most this number of processes; the next round reaches others.
+// A round of signals reaches at most this number of processes. The next round reaches other processes.
 constexpr size_t kMostPids = 65'536;
-// Without PATH; the runner looks for a suite's program there too (runner/machine/installation.cc).
+// The search path if PATH is not set. The runner also searches it for a suite's program
+// (runner/machine/installation.cc).
 constexpr const char* kDefaultSearchPath = "/usr/bin:/bin";
 
 struct Options {
@@ -61,7 +63,8 @@ struct Options {
   char** command = nullptr;
 };
 
-// Taken before the case starts: a test may lower the limits of open files and of memory of its guard to 0.
+// Resources that the guard opens before the case starts: a test may lower the guard's limits of open files
+// and memory to 0.
 struct Means {
   pid_t* pids = nullptr;
   int own_children = -1;
@@ -80,7 +83,7 @@ void report(ReportType type, int value, const char* step = "") {
   message.type = type;
   message.value = value;
   strncpy(message.step, step, sizeof(message.step) - 1);
-  // A refused message means that the runner is gone; the lifeline says so right after.
+  // A refused message means that the runner has ended. The lifeline then reports end-of-file.
   (void)send(kControlFd, &message, sizeof(message), MSG_NOSIGNAL);
 }
 
@@ -103,8 +106,8 @@ void report_leader(pid_t leader, int status, const rusage& used) {
   _exit(127);
 }
 
-// Returns only on failure, with errno. Not execvp: that hands a file without a valid header to /bin/sh, and a
-// broken binary would be reported as the shell's exit 127. It searches as execvp does.
+// Returns only on failure, with errno. It searches PATH as execvp does. It does not call execvp, which runs a
+// file without a valid header in /bin/sh: a broken binary would be reported as the shell's exit code 127.
 void exec_command(char** command) {
   const char* name = command[0];
   if (*name == '\0' || strchr(name, '/') != nullptr) {
@@ -119,7 +122,7 @@ void exec_command(char** command) {
     char path[PATH_MAX];
     const int wanted =
         snprintf(path, sizeof(path), "%.*s/%s", length == 0 ? 1 : length, length == 0 ? "." : search, name);
-    errno = ENAMETOOLONG;  // a path that was cut is the path of something else
+    errno = ENAMETOOLONG;  // a truncated path would be the path of another program
     if (wanted >= 0 && wanted < PATH_MAX) execve(path, command, environ);
     if (errno != ENOENT && errno != ENOTDIR) reason = errno;
     search += length;
@@ -128,8 +131,9 @@ void exec_command(char** command) {
   errno = reason;
 }
 
-// The case holds the leases through descriptions of its own: what it unlocks is only its share, and not the lock that
-// this guard keeps (harness/devices/leases/lease.h says which byte is whose). What is no regular file is no lock.
+// Gives the case its own open file descriptions of the leases. An unlock by the case releases only its share,
+// and not the lock of this guard (harness/devices/leases/lease.h defines the two bytes). Only a regular file
+// is a lock.
 void share_leases(const Options& options, int pipe_fd) {
   for (int lease = kFirstLeaseFd; lease < kFirstLeaseFd + options.leases; ++lease) {
     struct stat info {};
@@ -148,8 +152,9 @@ void share_leases(const Options& options, int pipe_fd) {
   }
 }
 
-// Gives the leader the inherited descriptors under their own numbers, and the leases under free numbers. Returns the new
-// number of the pipe. All of them move above the highest number first, so that no move overwrites a source.
+// Gives the leader the inherited descriptors under their own numbers, and the leases under free numbers.
+// Returns the new number of the pipe. First, all descriptors move above the highest number, so that no move
+// overwrites a source.
 int restore_inherited(const Options& options, int pipe_fd) {
   const int count = options.leases + options.inherited_count;
   int above = kFirstLeaseFd + kMaxLeases + kMaxInherited;
@@ -173,8 +178,8 @@ int restore_inherited(const Options& options, int pipe_fd) {
   return moved_pipe;
 }
 
-// Closes all descriptors of the leader but the standard ones, the events and the leases. Returns the new number of the
-// pipe.
+// Closes all descriptors of the leader except the standard ones, the events and the leases. Returns the new
+// number of the pipe.
 int keep_own_descriptors(const Options& options, int pipe_fd) {
   const int moved_pipe = fcntl(pipe_fd, F_DUPFD_CLOEXEC, kFirstLeaseFd + kMaxLeases);
   if (moved_pipe < 0) fail_exec(pipe_fd, "dup", errno);
@@ -189,10 +194,10 @@ int keep_own_descriptors(const Options& options, int pipe_fd) {
   return moved_pipe;
 }
 
-// Runs in the leader between fork and exec. The order matters: the terminal needs the session, the signal scope
-// forbids nothing that is still to be done, the signal mask goes last so that no signal finds half a set-up.
+// Runs in the leader between fork and exec. The order matters. The terminal requires the session. The signal
+// scope must not forbid a later step. The signal mask comes last, so that no signal arrives during the setup.
 [[noreturn]] void become_leader(const Options& options, int pipe_fd) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // the guard may be killed by a test of the same user
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test of the same user may kill the guard
   if (options.terminal) {
     setpgid(0, 0);
     tcsetpgrp(STDIN_FILENO, getpid());  // SIGTTOU is still blocked
@@ -215,15 +220,15 @@ pid_t fork_leader(const Options& options) {
   clone_args args{};
   args.exit_signal = SIGCHLD;
   if (options.cgroup) {
-    args.flags = CLONE_INTO_CGROUP;  // in the leaf from its first instruction: no window to fork out of it
+    args.flags = CLONE_INTO_CGROUP;  // in the leaf from its first instruction, so no fork can escape it
     args.cgroup = kCgroupFd;
   }
   const long pid = syscall(SYS_clone3, &args, sizeof(args));
   if (pid >= 0 || options.cgroup || errno != ENOSYS) return static_cast<pid_t>(pid);
-  return fork();  // a kernel or a seccomp filter without clone3
+  return fork();  // if the kernel or a seccomp filter refuses clone3
 }
 
-// The leader's pid, or -1 after the failure has been reported.
+// Returns the leader's pid, or -1 after it has reported the failure.
 pid_t start_leader(const Options& options) {
   int pipe_fds[2];
   if (pipe2(pipe_fds, O_CLOEXEC) != 0) {
@@ -244,7 +249,7 @@ pid_t start_leader(const Options& options) {
     got = read(pipe_fds[0], &failure, sizeof(failure));
   } while (got < 0 && errno == EINTR);
   close(pipe_fds[0]);
-  if (got == 0) return pid;  // closed by a successful exec
+  if (got == 0) return pid;  // a successful exec closed the pipe
   int status;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
@@ -256,7 +261,7 @@ pid_t start_leader(const Options& options) {
   return -1;
 }
 
-// The guard must not hold the case's pipes: their end-of-file belongs to the case.
+// Closes the guard's copies of the case's pipes, so that their end-of-file depends only on the case.
 void drop_case_descriptors(const Options& options) {
   const int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int fd = 0; fd <= 2; ++fd) {
@@ -271,7 +276,7 @@ void drop_case_descriptors(const Options& options) {
   for (int i = 0; i < options.inherited_count; ++i) close(first_inherited + i);
 }
 
-// As waitpid() would give it.
+// Returns the status in the format of waitpid().
 int wait_status(const siginfo_t& info) {
   constexpr int kCoreDumped = 0x80;
   if (info.si_code == CLD_EXITED) return (info.si_status & 0xff) << 8;
@@ -280,8 +285,8 @@ int wait_status(const siginfo_t& info) {
 
 enum class Children { kSome, kNone };
 
-// Reaps everything that can be reaped. The leader's status is reported first: whoever waits until the leader is
-// reaped and then kills this process comes too late to hide the verdict.
+// Reaps all ended children. The leader's status is reported first: a process that kills this guard after the
+// leader was reaped cannot hide the verdict.
 Children reap(pid_t& leader) {
   for (;;) {
     siginfo_t info{};
@@ -298,17 +303,18 @@ Children reap(pid_t& leader) {
   }
 }
 
-// As PID 1: every process of the namespace but this one, unless a filter above this one refuses -1.
+// Signals every process of the case. If the guard is PID 1, kill(-1) reaches all other processes of the
+// namespace, unless a seccomp filter of an outer process refuses -1.
 void signal_all(const Options& options, const Means& means, int signal) {
   if (options.init && (kill(-1, signal) == 0 || errno == ESRCH)) return;
   signal_descendants(getpid(), signal, means.own_children,
                      means.pids == nullptr ? PidList() : PidList(means.pids, kMostPids));
 }
 
-// Kills until no child is left. As PID 1 one kill(-1) is final: the kernel restarts a fork that races with
-// it. Under cgroup.kill likewise; the sweep that follows catches what a root test moved out of the leaf.
-// Without either it is a race against forks that each round wins with some probability.
-// The answer goes out once the kernel has the kill in hand, or after the first round.
+// Kills until no child is left. If the guard is PID 1, one kill(-1) is final, because the kernel restarts a
+// fork that races with it. cgroup.kill is final in the same way. The sweep that follows finds processes that
+// a root test moved out of the leaf. In other layers, a round may lose the race against a fork, and a later
+// round wins. The report is sent once the kernel has accepted the kill, or after the first round.
 void end_everything(const Options& options, const Means& means, pid_t leader) {
   bool answered = false;
   const auto answer = [&answered] {
@@ -321,8 +327,8 @@ void end_everything(const Options& options, const Means& means, pid_t leader) {
     signal_all(options, means, SIGKILL);
     answer();
     if (reap(leader) == Children::kNone) return;
-    // A killed child is reaped within microseconds; one in uninterruptible sleep, or one that only root can
-    // kill, is waited for without burning CPU.
+    // A killed child is usually reaped within microseconds. The wait for one in uninterruptible sleep, or for
+    // one that only root can kill, must not burn CPU time.
     sigset_t chld;
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
@@ -333,7 +339,8 @@ void end_everything(const Options& options, const Means& means, pid_t leader) {
   }
 }
 
-// After the runner's death nobody else removes the leaf and, by the last guard, the run's cgroup.
+// Removes the leaf and, from the last guard, the run's cgroup. After the runner's death, no other process
+// does this.
 void remove_leaf(const Options& options) {
   if (!options.cgroup) return;
   rmdir(options.leaf);
@@ -343,14 +350,16 @@ void remove_leaf(const Options& options) {
   }
 }
 
-// Where a test can stop the runner, nothing would enforce its limits: now and then, and last of all, it is continued.
-// A stop of the whole group (Ctrl-Z) is the user's: then this process, which blocks all signals, has a SIGTSTP waiting.
+// Continues a runner that a test has stopped, so that the runner's limits stay in force. This happens
+// regularly, and once at the end. A stop of the whole process group (Ctrl-Z) comes from the user. In that
+// case a SIGTSTP is pending in this process, which blocks all signals.
 void continue_runner(pid_t runner) {
   sigset_t waiting;
   if (sigpending(&waiting) == 0 && sigismember(&waiting, SIGTSTP) == 0) kill(runner, SIGCONT);
 }
 
-// The terminal's foreground group is the leader's: nobody else hears its Ctrl-Z.
+// Reports a stop of the leader. The leader's group is the terminal's foreground group, so only that group
+// receives Ctrl-Z.
 void report_stop(const Options& options, pid_t leader) {
   siginfo_t info{};
   if (!options.terminal || leader == 0) return;
@@ -358,7 +367,8 @@ void report_stop(const Options& options, pid_t leader) {
     report(ReportType::kLeaderStopped, info.si_status);
 }
 
-// Where no cgroup can hold it, what a test has stopped itself goes on with the rest.
+// Stops or continues the case. If no cgroup exists, SIGCONT also continues processes that a test had stopped
+// itself.
 void freeze(const Options& options, const Means& means, bool hold) {
   if (means.cgroup_freeze >= 0 && pwrite(means.cgroup_freeze, hold ? "1" : "0", 1, 0) == 1) return;
   signal_all(options, means, hold ? SIGSTOP : SIGCONT);
@@ -381,7 +391,8 @@ Next handle_command(const Options& options, const Means& means) {
   return Next::kGoOn;
 }
 
-// The runner cannot write the id maps before this program is executed (spawn.h). False: the runner is gone.
+// Waits until the runner has written the id maps, which is not possible before the exec of this program
+// (spawn.h). Returns false if the runner has ended.
 bool await_maps() {
   Command command{};
   pollfd runner{kControlFd, POLLIN, 0};
@@ -391,7 +402,7 @@ bool await_maps() {
          command.type == CommandType::kMapsWritten;
 }
 
-// Outside of a PID namespace: there the case sees neither.
+// Returns the processes that the case must not signal. In a PID namespace the case cannot see any of them.
 Protected protected_processes(const Options& options) {
   if (options.init) return {};
   Protected who{getppid(), getpgid(getppid()), getpid(), getpgrp(), {}};
@@ -401,7 +412,8 @@ Protected protected_processes(const Options& options) {
   return who;
 }
 
-// What cannot be opened is missing later; then the runner ends what this guard cannot.
+// Opens the resources of the guard. If one is missing, the runner later kills the processes that this guard
+// cannot reach.
 Means open_means(const Options& options) {
   Means means;
   void* const pids =
@@ -414,7 +426,7 @@ Means open_means(const Options& options) {
   return means;
 }
 
-// Not poll(): that refuses more descriptors than the limit of open files, which a test may lower.
+// Uses epoll, because poll() refuses more descriptors than the limit of open files, which a test may lower.
 bool watch(const Means& means, int fd) {
   epoll_event event{};
   event.events = EPOLLIN;
@@ -427,10 +439,10 @@ int guard_main(Options& options) {
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
   if (options.await_maps && !await_maps()) return 0;
-  // What it guards cannot trace it, nor read its memory or its descriptors. Root still can.
+  // The case cannot trace this process, or read its memory or descriptors. Root can.
   if (!options.dumpable) prctl(PR_SET_DUMPABLE, 0);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // As PID 1 its own death is the strongest kill there is; elsewhere the lifeline does the work.
+  // If the guard is PID 1, its own death kills the whole namespace. In other layers, the lifeline has this role.
   if (options.init) prctl(PR_SET_PDEATHSIG, SIGKILL);
   fcntl(kControlFd, F_SETFD, FD_CLOEXEC);
   fcntl(kCgroupFd, F_SETFD, FD_CLOEXEC);
@@ -468,8 +480,8 @@ int guard_main(Options& options) {
   return 0;
 }
 
-// The child of a layer's probe: leaves a daemon behind that only the layer itself can end. The pipe makes
-// sure that the daemon is deaf to SIGTERM, and orphaned, before the probe's leader exits.
+// The child of a layer's probe. It leaves a daemon behind that only the layer itself can end. The pipe
+// ensures that the daemon ignores SIGTERM and is an orphan before the probe's leader exits.
 int leave_daemon() {
   int ready[2];
   if (pipe2(ready, O_CLOEXEC) != 0) return 1;

@@ -14,16 +14,17 @@
 namespace proctor::guard {
 namespace {
 
-// Of <linux/landlock.h>, which older distributions have without the last member.
+// From <linux/landlock.h>. Older distributions have it without the last member.
 struct RulesetAttributes {
   uint64_t handled_access_fs;
   uint64_t handled_access_net;
   uint64_t scoped;
 };
 constexpr uint64_t kScopeSignal = 1U << 1;
-constexpr long kCreateRuleset = 444;  // the same number on every processor, as all since 5.0
+// the same number on all architectures, as for every system call since 5.0
+constexpr long kCreateRuleset = 444;
 constexpr long kRestrictSelf = 446;
-constexpr uint32_t kDiskPriorityOfUser = 3;  // IOPRIO_WHO_USER, which no header of the C library has
+constexpr uint32_t kDiskPriorityOfUser = 3;  // IOPRIO_WHO_USER, which the headers of the C library lack
 
 #if defined(__x86_64__)
 constexpr uint32_t kProcessor = AUDIT_ARCH_X86_64;
@@ -33,7 +34,7 @@ constexpr uint32_t kProcessor = AUDIT_ARCH_AARCH64;
 constexpr uint32_t kProcessor = 0;  // no call matches
 #endif
 
-// The kernel refuses what needs it with EPERM (Landlock) or EACCES (seccomp).
+// Calls again with no_new_privs if the kernel refuses with EPERM (Landlock) or EACCES (seccomp).
 template <typename Call>
 bool with_rights(Call call, bool keep_privileges) {
   if (call()) return true;
@@ -54,17 +55,17 @@ bool use_landlock(bool keep_privileges) {
   return done;
 }
 
-// The value as a system call gets it. 0 would be the caller or its group, so it becomes -1.
+// The value as a system call gets it. 0 would mean the caller or its group, so it becomes -1.
 constexpr uint32_t target(pid_t pid) { return static_cast<uint32_t>(pid == 0 ? -1 : pid); }
 
-// Values that an argument must not have.
+// The forbidden values of an argument.
 struct Values {
   uint32_t of[kMostThreads + 5] = {};
   size_t size = 0;
   void add(uint32_t value) { of[size++] = value; }
 };
 
-// A program of the kernel's filter (seccomp(2)): jumps count instructions from the next one.
+// A program of the kernel's filter (seccomp(2)). The length of a jump counts instructions after the next one.
 class FilterProgram {
  public:
   FilterProgram() {

@@ -13,12 +13,12 @@
 namespace proctor::guard {
 namespace {
 
-// Whoever is gone has no children.
+// Records a failed read. A process that has ended is not a failure: it has no children.
 void note_failure(PidList& out) {
   if (errno != ENOENT && errno != ESRCH) out.miss(errno);
 }
 
-// The file holds decimal pids, each followed by a blank.
+// Reads a file of decimal pids, each followed by a blank.
 void append_pids(int fd, PidList& out) {
   pid_t pid = 0;
   char buffer[4096];
@@ -40,7 +40,8 @@ void append_pids(int fd, PidList& out) {
   }
 }
 
-// An entry of getdents64(2): its length is at 16, and its name at 19. Not readdir(), which allocates.
+// Offsets in an entry of getdents64(2): the length is at 16, and the name at 19. readdir() is not usable
+// here, because it allocates memory.
 constexpr long kLengthAt = 16;
 constexpr long kNameAt = 19;
 
@@ -77,7 +78,7 @@ void append_children(pid_t pid, PidList& out) {
   });
 }
 
-// Field 4 of stat; the name in field 2 (at most 64 bytes) may itself hold parentheses and blanks.
+// Reads field 4 of stat. The name in field 2 (at most 64 bytes) may itself contain parentheses and blanks.
 pid_t parent_of(pid_t pid) {
   char text[256];
   snprintf(text, sizeof(text), "/proc/%d/stat", pid);
@@ -151,7 +152,7 @@ void signal_descendants(pid_t root, int signal, int children_fd, PidList memory)
     }
     const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
     if (pidfd < 0) {
-      // Without pidfds the window between reading and sending stays open; it is a few microseconds.
+      // If pidfds are refused, the pid could be reused between reading and sending, a window of a few microseconds.
       if (errno == ENOSYS || errno == EPERM) kill(pid, signal);
       continue;
     }

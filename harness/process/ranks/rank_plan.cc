@@ -18,7 +18,8 @@ namespace {
 
 using nlohmann::json;
 
-// Bytes of any kind are in an environment, and JSON has text: each byte stands there as the character of its number.
+// An environment can contain any bytes, and JSON contains text. Each byte becomes the character with its
+// number.
 std::string text_of(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) {
@@ -84,7 +85,7 @@ Result<RankPlan> parse_rank_plan(std::string_view text) {
       plan.ranks.push_back({.env = list_of(rank.at("env")), .log = bytes_of(rank.at("log"))});
     if (!plan.argv.empty() && !plan.ranks.empty()) return plan;
   } catch (const json::exception&) {
-    // Said below.
+    // The error below reports it.
   }
   return Error::usage("read the plan of the ranks: it is not valid");
 }
@@ -126,7 +127,7 @@ Result<int> reserve_port() {
   if (listen(listener.get(), 1) != 0 || connect(client.get(), raw, size) != 0) return failed();
   UniqueFd accepted(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!accepted) return failed();
-  accepted.reset();  // whoever closes first keeps the port in TIME_WAIT: the listening side
+  accepted.reset();  // the end that closes first, which is the listening side, keeps the port in TIME_WAIT
   client.reset();
   return ntohs(address.sin_port);
 }

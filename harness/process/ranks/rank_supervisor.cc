@@ -45,7 +45,7 @@ class RankProcess {
 
   RankProcess(std::string log, OnLine on_line);
 
-  // Starts the rank in a process group of its own. Its descriptors are 0-2, the events, and those that the
+  // Starts the rank in its own process group. Its descriptors are 0-2, the events, and those that the
   // supervisor itself inherited. Returns an errno value, or 0 if the rank runs.
   int start(const RankPlan& plan, const std::vector<std::string>& env);
 
@@ -53,15 +53,15 @@ class RankProcess {
   const std::array<UniqueFd, 3>& pipes() const { return pipes_; }
   // Reads the available bytes, at most 64 KiB. Closes the pipe at end-of-file.
   void read(Source source);
-  // Reads the rest of every pipe. For a rank that is dead.
+  // Reads the remaining bytes of every pipe, after the end of the rank.
   void read_rest();
-  // SIGKILL to its process group.
+  // Sends SIGKILL to its process group.
   void kill() const;
   OutputInfo finish_log() { return log_.finish(); }
 
-  // What the supervisor notes about it.
-  std::optional<int> status;  // of waitpid, once it is reaped
-  std::string leaves;         // how it said it would end
+  // State that the supervisor records about the rank.
+  std::optional<int> status;  // of waitpid, once the rank is reaped
+  std::string leaves;         // the end that the rank announced
   bool killed = false;        // by the supervisor
 
  private:
@@ -76,9 +76,9 @@ class RankProcess {
 };
 
 constexpr std::size_t kReadBytes = 64 * 1024;
-constexpr std::size_t kTagBytes = 32;  // what is added to an event must still fit into one
+constexpr std::size_t kTagBytes = 32;  // added to an event, which must still fit into one line
 
-// posix_spawn's two objects, which must be destroyed.
+// The two objects of posix_spawn, which must be destroyed.
 class SpawnOptions {
  public:
   SpawnOptions() {
@@ -159,7 +159,7 @@ void RankProcess::take(Source source, std::string_view bytes) {
 
 void RankProcess::read(Source source) { (void)read_once(source); }
 
-// Bounded, because whoever it left behind may go on writing.
+// The amount is limited, because a process that the rank left behind may continue to write.
 void RankProcess::read_rest() {
   constexpr int kMostReads = 64;
   for (const Source source : {kOut, kErr, kEvents}) {
@@ -176,9 +176,9 @@ void RankProcess::kill() const {
 
 using nlohmann::json;
 
-constexpr const char* kEndedByRunner = "ended";  // of `leave`
+constexpr const char* kEndedByRunner = "ended";  // value of `leave`
 
-// Whether a status of waitpid is what `leaves` announced.
+// Returns true if a status of waitpid is the end that `leaves` announced.
 bool is_as_announced(int status, const std::string& leaves) {
   if (WIFSIGNALED(status)) return leaves == "signal:" + std::to_string(WTERMSIG(status));
   return leaves == "exit:" + std::to_string(WEXITSTATUS(status));
@@ -189,13 +189,14 @@ bool ended_well(int status, const std::string& leaves, int skip_code) {
   return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == skip_code);
 }
 
-// So much that both streams fit into one event, however each byte is written there.
+// Shortens the text so that both streams fit into one event, even if each byte needs an escape.
 std::string end_of(const std::string& tail) {
   constexpr std::size_t kMost = 6'000;
   return clean_text(tail.size() > kMost ? tail.substr(tail.size() - kMost) : tail);
 }
 
-// The plan was made before this case got its mark (process/recipe.h), by which whoever leaves a rank is found.
+// Adds the containment id of this process (process/recipe.h) to the environment of a rank. The plan was made
+// before this case got its id, which marks the processes that a rank leaves behind.
 std::vector<std::string> marked_as_we_are(std::vector<std::string> env) {
   unset_variable(env, child::kContainmentVariable);
   if (const char* mark = ::getenv(child::kContainmentVariable))
@@ -226,7 +227,7 @@ class RankSupervisor {
   }
 
  private:
-  // Also those that end a case: the guard sends them to the ranks as well.
+  // Also blocks the signals that end a case, because the guard sends them to the ranks as well.
   bool hold_signals() {
     sigset_t held;
     sigfillset(&held);
@@ -256,13 +257,13 @@ class RankSupervisor {
                        [](const auto& rank) { return rank.status.has_value(); });
   }
 
-  // ---- what they say ----
+  // ---- output of the ranks ----
 
   void write_line(int fd, const std::string& line) {
     std::string_view rest = line;
     while (!rest.empty()) {
       const ssize_t put = ::write(fd, rest.data(), rest.size());
-      if (put < 0 && errno != EINTR) return;  // nobody reads any more: the log has it
+      if (put < 0 && errno != EINTR) return;  // the reader has closed its end; the log has the line
       if (put > 0) rest.remove_prefix(static_cast<std::size_t>(put));
     }
   }
@@ -274,7 +275,7 @@ class RankSupervisor {
     }
     note_leave(rank, line);
     write_line(events_fd_,
-               fmt::format("{} {}\n", rank, line));  // whatever it is: what a rank says cannot be ours
+               fmt::format("{} {}\n", rank, line));  // the number shows that the line comes from a rank
   }
 
   void note_leave(int rank, std::string_view line) {
@@ -298,7 +299,7 @@ class RankSupervisor {
     report_value(rank, {{"step", "exec"}, {"errno", error}});
   }
 
-  // ---- how they end ----
+  // ---- end of the ranks ----
 
   void wait() {
     std::vector<pollfd> fds = {{child_ended_.get(), POLLIN, 0}};
@@ -319,7 +320,7 @@ class RankSupervisor {
     }
   }
 
-  // Milliseconds until somebody's time is over, -1: nobody's.
+  // Returns the milliseconds until the deadline of the remaining ranks, -1 without a deadline.
   int poll_timeout() const {
     if (!others_until_) return -1;
     const auto left = std::chrono::ceil<Milliseconds>(*others_until_ - Clock::now());
@@ -361,7 +362,7 @@ class RankSupervisor {
                          [&](const RankProcess& rank) { return !rank.status && holds(rank); });
     };
     const bool waits_for_one = any([](const RankProcess& rank) { return rank.leaves != kEndedByRunner; });
-    // Who announced another end may not have come to it yet.
+    // A rank that announced another end may need time to reach it.
     if (waits_for_one && !any([](const RankProcess& rank) { return rank.leaves.empty(); })) limit_the_rest();
     const bool time_is_over = others_until_ && Clock::now() >= *others_until_;
     if (waits_for_one && !time_is_over) return;
@@ -375,10 +376,10 @@ class RankSupervisor {
 
   const RankPlan& plan_;
   int events_fd_;
-  sigset_t mask_before_{};  // until hold_signals(): nothing is held
+  sigset_t mask_before_{};  // set by hold_signals()
   UniqueFd child_ended_;
   std::deque<RankProcess> ranks_;
-  std::optional<Clock::time_point> others_until_;  // the ranks that are left have to end by then
+  std::optional<Clock::time_point> others_until_;  // deadline of the remaining ranks
 };
 
 }  // namespace

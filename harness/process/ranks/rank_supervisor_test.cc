@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-// Ranks that are shell scripts, and what came of them.
+// Runs shell scripts as ranks, and records their events.
 class SupervisedRanks : public testing::Test {
  protected:
   void supervise(const std::string& script, int ranks, Milliseconds grace = Milliseconds(10'000)) {

@@ -67,13 +67,13 @@ ProcessSpec RunningAttempt::make_process() {
     spec.on_output =
         alive_.guard([this](Stream stream, std::string_view bytes) { on_output(stream, bytes); });
   if (!setup_.ready) return spec;
-  // Until it is ready it has a limit of its own, and from then on the case's.
+  // A server first has the time limit of its readiness. When it is ready, the limit of the case applies.
   readiness_.emplace(*setup_.ready, Clock::now());
   if (readiness_->timeout()) spec.limits.timeout = readiness_->timeout();
   return spec;
 }
 
-// ---- what the process says ----
+// ---- Output and events of the process ----
 
 void RunningAttempt::on_line(std::string_view line) {
   if (by_.ranks) return by_.ranks->add_line(line);
@@ -98,9 +98,9 @@ void RunningAttempt::on_event(std::string_view line) {
   }
 }
 
-// False: it does not begin, because its process ends.
+// Begins the next case of the process. Returns false if the process is ending, and then the case does not begin.
 bool RunningAttempt::begin_next(std::size_t which) {
-  if (cases_.is_ending()) return false;  // a limit or a stop: whoever had begun answers for it
+  if (cases_.is_ending()) return false;  // a limit or a stop: the open case is responsible for it
   const ProcessLimits limits = limits_of(setup_, cases_.of(which).test->policy);
   if (cases_.open() && by_.results) {
     const CaseTracker::Open open = cases_.set_aside(Clock::now());
@@ -127,7 +127,7 @@ void RunningAttempt::on_output(Stream stream, std::string_view bytes) {
   if (!reported) events_.on(Warning{WarningCode::kReadyFile, "failed to " + reported.error().what});
 }
 
-// Nothing in its result file is a result; what is in it goes with the verdict. Returns why it was not read, or "".
+// Passes the events of the result file to the open case. Returns why the file was not read, or "".
 std::string RunningAttempt::read_result(const ProcessEnd& end) {
   const ResultText result = read_result_file(files_.result_file);
   if (result.text.empty()) return result.refused;
@@ -136,7 +136,7 @@ std::string RunningAttempt::read_result(const ProcessEnd& end) {
   return result.refused;
 }
 
-// ---- its cases ----
+// ---- Begin and end of cases ----
 
 void RunningAttempt::begin(std::size_t which, Clock::time_point now) {
   cases_.begin(observer_.begin_case(observed_, plan_, which, now, cases_.none_began()));
@@ -169,7 +169,7 @@ void RunningAttempt::conclude(const ProcessEnd* end, const BatchResults::Ran* ra
   listener_.on_case_ended(open.which, event, end == nullptr);
 }
 
-// The case in which the process ended stays open.
+// Reports the cases that ran before. The case in which the process ended stays open.
 void RunningAttempt::report_results() {
   const auto last = cases_.open();
   const std::vector<BatchResults::Ran> ran_before = by_.results->take_ran();
@@ -200,7 +200,7 @@ void RunningAttempt::report(const AttemptCase& entry, const Event& event) {
   if (!entry.silent) events_.on(event);
 }
 
-// ---- what is looked at between a limit and its first signal ----
+// ---- Evidence between a limit and its first signal ----
 
 void RunningAttempt::on_limit(int guard_pid, std::function<void()> then) {
   cases_.process_is_ending();
@@ -222,11 +222,11 @@ void RunningAttempt::on_limit(int guard_pid, std::function<void()> then) {
 }
 
 void RunningAttempt::report_evidence(const std::string& problem) {
-  if (problem.empty() || stop_.reason()) return;  // who stopped it knows why
+  if (problem.empty() || stop_.reason()) return;  // a stopped case needs no such warning
   events_.on(Warning{WarningCode::kEvidence, "the evidence of " + cases_.blamed().test->id + " " + problem});
 }
 
-// ---- the end ----
+// ---- End of the process ----
 
 void RunningAttempt::stop(int signal, Milliseconds grace, std::optional<Reason> reason) {
   stop_.give(signal, reason);
@@ -287,7 +287,7 @@ void RunningAttempt::finish(const ProcessEnd& end) {
   }
   run_files_.remove(plan_, files_, end.termination.unkillable);
   readiness_.reset();
-  listener_.on_process_ended(fate);  // may destroy this
+  listener_.on_process_ended(fate);  // may destroy this object
 }
 
 }  // namespace proctor

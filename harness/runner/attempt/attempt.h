@@ -1,12 +1,11 @@
-// One process that executes a case, or several cases one after the other: gives it a scratch directory,
-// an environment and its limits, reads its events and output, and reports each case as AttemptStarted and
-// AttemptEnded.
+// One process that executes a case, or several cases in sequence. RunningAttempt gives it a scratch directory, an
+// environment and limits. It reads the events and the output of the process, and reports each case as AttemptStarted
+// and AttemptEnded.
 //
-// A case that is alone begins when its process starts. If there are several, each begins with its own `start`
-// event or line of output, which also restarts the clock. Until the next one begins, it is responsible for the process:
-// for a crash or a hang, and the last one for the process's end. What the process does after an `end` event has the
-// limits of the suite anew, and is not in the time of the case. If a process ends before any of them began, its
-// first case is responsible.
+// A single case begins when its process starts. Each of several cases begins with its `start` event or line of output,
+// which also restarts the clock. Until the next case begins, it is responsible for a crash or a hang of the process;
+// the last case is also responsible for the end of the process. After an `end` event, the limits of the suite apply
+// again, and the time of the case stops. If a process ends before any case began, its first case is responsible.
 #pragma once
 
 #include <functional>
@@ -33,12 +32,12 @@
 
 namespace proctor {
 
-// Whose attempt it is.
+// Receives the ends of the cases and of the process of an attempt. RunningGroup implements it.
 class AttemptListener {
  public:
   virtual ~AttemptListener() = default;
-  // `which`: index into AttemptPlan::cases. `went_on`: the process did not end with this case. Called after
-  // AttemptEnded; must not destroy the attempt.
+  // `which` is an index into AttemptPlan::cases. `went_on` means that the process did not end with this case. Called
+  // after the event AttemptEnded. It must not destroy the attempt.
   virtual void on_case_ended(std::size_t which, const AttemptEnded& ended, bool went_on) = 0;
   // A case that has the terminal was stopped there (Ctrl-Z).
   virtual void on_stopped() = 0;
@@ -46,9 +45,10 @@ class AttemptListener {
   virtual void on_process_ended(ProcessFate fate) = 0;
 };
 
+// Runs one process, from its start to the report of its last case. Attempts creates it for a RunningGroup.
 class RunningAttempt {
  public:
-  // Starts at once.
+  // Starts the process.
   RunningAttempt(boost::asio::io_context& io, Containment& containment, const AttemptSetup& setup,
                  RunFiles& run_files, CoreFiles& cores, CaseObserver& observer, RunEvents& events,
                  AttemptPlan plan, AttemptListener& listener);
@@ -56,22 +56,22 @@ class RunningAttempt {
   RunningAttempt(const RunningAttempt&) = delete;
   RunningAttempt& operator=(const RunningAttempt&) = delete;
 
-  // Ends it early: the case that has begun becomes notrun(reason), the first that is given. Reason::kInterrupted: the
-  // caller of the run sent `signal`, which is how a server is told to end.
+  // Ends the process early: the open case becomes notrun(reason), with the first `reason` that is given.
+  // Reason::kInterrupted means that the caller of the run sent `signal`. This is the regular end of a server.
   void stop(int signal, Milliseconds grace, std::optional<Reason> reason);
-  // Lets the case that has begun go on to its end, but lets no other begin.
+  // The open case continues to its end, but no other case begins.
   void begin_no_more() { cases_.begin_no_more(); }
-  // Between these two nothing of it runs (Ctrl-Z): the cases are held, their guards are not.
+  // No process of the case runs between these two calls (Ctrl-Z). The guards continue to run.
   void freeze() { process_->freeze(); }
   void thaw() { process_->thaw(); }
-  // Stops waiting for a process that does not die: reports the end of its case as unkillable and does not
-  // call `on_done`.
+  // Stops the wait for a process that does not die. Reports the end of its case as unkillable, and does not call the
+  // listener.
   void abandon();
-  // Its cases that have not begun, by index.
+  // Returns the cases that have not begun, as indices.
   std::vector<std::size_t> not_begun() const { return cases_.not_begun(); }
-  // After its end: whether only failures count (unexplained_end.h, batch_results.h), ...
+  // Valid after the end of the process: whether only failures count (unexplained_end.h, batch_results.h), ...
   bool is_unreliable() const { return is_refused() || !cases_.why_unreliable().empty(); }
-  // ... whether its program cannot run several cases in a process, ...
+  // ... whether the program cannot run several cases in a process, ...
   bool is_refused() const { return by_.results && by_.results->is_refused(); }
   // ... the cases that began and whose attempts do not count, and whether they may share a process again.
   const std::set<std::size_t>& unproven() const { return by_.results ? unproven_ : cases_.unproven(); }
@@ -88,8 +88,8 @@ class RunningAttempt {
   void on_process_end(const ProcessEnd& end);
 
   void begin(std::size_t which, Clock::time_point now);
-  // `end` is the end of the process, or null if the process has gone on. `ran`: whose result came with the end of the
-  // process.
+  // Ends the open case and reports it. `end` is the end of the process, or null if the process continues. `ran` is the
+  // result of a case that the process reported in its file at its end.
   void conclude(const ProcessEnd* end, const BatchResults::Ran* ran = nullptr);
   void report_results();
   AttemptEnded describe_case(const ProcessEnd* end, Clock::time_point at,
@@ -108,12 +108,12 @@ class RunningAttempt {
   const CaseObserver::Process observed_;
   AttemptFiles files_;
   CaseTracker cases_;
-  struct {                                   // how the process reports what its cases do; null: otherwise
-    std::unique_ptr<Translator> translator;  // for a kind that does not speak the child protocol itself
-    std::unique_ptr<BatchResults> results;   // of several cases whose results are in a file
-    std::unique_ptr<RankReports> ranks;      // of a case with ranks
+  struct {  // how the process reports its cases; all null: by the child protocol
+    std::unique_ptr<Translator> translator;  // for a kind without its own events in the child protocol
+    std::unique_ptr<BatchResults> results;   // for several cases with a result file
+    std::unique_ptr<RankReports> ranks;      // for a case with ranks
   } by_;
-  std::set<std::size_t> unproven_;  // of those by_.results
+  std::set<std::size_t> unproven_;  // unproven cases, if by_.results is set
   std::optional<Readiness> readiness_;
   StopOrder stop_;
   EvidenceSnapshot snapshot_;

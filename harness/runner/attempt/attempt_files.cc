@@ -11,7 +11,7 @@
 
 namespace proctor {
 
-// ---- names ----
+// ---- Names ----
 
 std::string RunFiles::stem_of(const AttemptCase& entry) const {
   std::string stem = names_.stem(entry.test->id) + "." + std::to_string(entry.attempt);
@@ -29,7 +29,7 @@ std::string RunFiles::evidence_of(const AttemptCase& entry, const char* ending) 
   return "evidence/" + stem_of(entry) + ending;
 }
 
-// ---- in the run directory ----
+// ---- Files in the run directory ----
 
 void RunFiles::make_way_to(const std::string& file) const {
   static_cast<void>(make_way(setup_.run_dir, file));
@@ -43,7 +43,7 @@ std::string RunFiles::log_that_is_there(const std::string& log, bool is_needed) 
   return is_made ? log : "";
 }
 
-// ---- those that exist while the process does ----
+// ---- Files that exist while the process runs ----
 
 std::string RunFiles::write_cases(const AttemptPlan& plan) {
   const std::string file = scratch_.new_file_name();
@@ -52,8 +52,8 @@ std::string RunFiles::write_cases(const AttemptPlan& plan) {
   return file;
 }
 
-// Foreign kinds keep their own TMPDIR and working directory; some need a place for their result, or one for
-// their cases where several share a process.
+// Creates the files of an attempt. Kinds other than proctor keep their own TMPDIR and working directory. Some need a
+// result file, or a file with the names of their cases if several share a process.
 AttemptFiles RunFiles::make(const AttemptPlan& plan) {
   AttemptFiles files;
   if (!setup_.inherit_stdio) files.log = log_of(plan.first_reported());
@@ -79,7 +79,7 @@ void RunFiles::add_rank_plan(const AttemptPlan& plan, RankPlan ranks, AttemptFil
   files.rank_plan = scratch_.new_file_name();
   const auto written =
       rendezvous ? write_rank_plan(ranks, files.rank_plan) : Result<void>(rendezvous.error());
-  if (!written)  // the supervisor says what it cannot read
+  if (!written)  // the supervisor reports what it cannot read
     sink_.on(Warning{WarningCode::kScratch,
                      "ranks of " + plan.first().test->id + ": failed to " + written.error().what});
 }

@@ -1,4 +1,4 @@
-// The files of an attempt: what they are called in the run directory, and those that exist only while it lasts.
+// The files of an attempt: their names in the run directory, and temporary files that exist while the attempt runs.
 #pragma once
 
 #include <string>
@@ -12,40 +12,41 @@
 
 namespace proctor {
 
-// Of one process. "": it has none.
+// The files of one process. "" means that the process does not have this file.
 struct AttemptFiles {
-  std::string log{};          // in the run directory
-  std::string scratch{};      // kind proctor: its working directory and TMPDIR
-  std::string result_file{};  // of a kind that writes one
-  std::string cases_file{};   // of a batch
-  std::string rank_plan{};    // for a case with ranks, the supervisor's file
-  std::string rendezvous{};   // and the directory that the ranks share
-  std::string directory{};    // in which the process was started
+  std::string log{};          // relative to the run directory
+  std::string scratch{};      // kind proctor: working directory and TMPDIR
+  std::string result_file{};  // for a kind that writes a result file
+  std::string cases_file{};   // for a batch: the names of its cases
+  std::string rank_plan{};    // for a case with ranks: the input of the supervisor
+  std::string rendezvous{};   // for a case with ranks: the directory that they share
+  std::string directory{};    // the directory in which the process was started
 };
 
-// Names and makes the files of all attempts of a run. What cannot be made is a warning.
+// Names and creates the files of all attempts of a run. A file that cannot be created causes a warning.
 class RunFiles {
  public:
   RunFiles(const Plan& plan, const AttemptSetup& setup, ScratchRoot& scratch, EventSink& sink)
       : names_(plan), setup_(setup), scratch_(scratch), sink_(sink) {}
 
-  // Relative to the run directory.
+  // These paths are relative to the run directory.
   std::string log_of(const AttemptCase& entry) const;
   std::string log_of(const AttemptCase& entry, int rank) const;
   std::string evidence_of(const AttemptCase& entry, const char* ending = ".txt") const;
   // The absolute path of a file in the run directory.
   std::string path_of(const std::string& file) const { return setup_.run_dir + "/" + file; }
-  // Makes the directory of a file in the run directory. Who writes the file reports a failure.
+  // Creates the parent directory of a file in the run directory. It reports no failure; the writer of the file does.
   void make_way_to(const std::string& file) const;
-  // `log`, if it is there; "" otherwise. One that reports name although nothing was printed is made and says so: that
-  // is `is_needed`.
+  // Returns `log` if the file exists, otherwise "". If the log `is_needed` because reports name it, a missing log is
+  // created. It then contains a line that nothing was printed.
   std::string log_that_is_there(const std::string& log, bool is_needed) const;
 
-  // For a process, which starts without what cannot be made.
+  // Creates the files of one process. The process starts also if a file cannot be created.
   AttemptFiles make(const AttemptPlan& plan);
-  // Adds the directory that the ranks share, and the file of their supervisor.
+  // Creates the directory that the ranks share, and the file of their supervisor.
   void add_rank_plan(const AttemptPlan& plan, RankPlan ranks, AttemptFiles& files);
-  // Call this after the process. If it is `unkillable`, it may still write to its scratch directory, which then stays.
+  // Call this after the end of the process. An `unkillable` process may still write to its scratch directory, which
+  // then stays.
   void remove(const AttemptPlan& plan, const AttemptFiles& files, bool unkillable);
 
  private:

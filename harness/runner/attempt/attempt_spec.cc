@@ -10,15 +10,16 @@
 namespace proctor {
 namespace {
 
-constexpr int kStrictUmask = 022;  // kind proctor: the same on every machine
+constexpr int kStrictUmask = 022;  // kind proctor: the same value on every machine
 
-// The child starts in its scratch directory, so a relative program is found from the suite's.
+// Returns the absolute path of a relative program. It is relative to the directory of the suite, but the child starts
+// in its scratch directory.
 std::string anchored(const std::string& program, const std::string& directory) {
   if (program.find('/') == std::string::npos || program.front() == '/' || directory.empty()) return program;
   return (std::filesystem::path(directory) / program).string();
 }
 
-// In the run directory, which also has them if the runner is killed.
+// Makes the kind write its captured output to a file of the run directory. The file remains if the runner is killed.
 void keep_captured(const Kind& kind, ProcessSpec& spec) {
   const std::string file = spec.log_path + ".captured";
   const std::vector<std::string> options = kind.output_options(file);
@@ -86,7 +87,7 @@ ProcessLimits limits_of(const AttemptSetup& setup, const CasePolicy& policy) {
   limits.grace = policy.grace;
   if (!setup.debugger.empty()) return limits;
   limits.timeout = policy.timeout;
-  if (!setup.inherit_stdio) limits.stall = policy.stall;  // its output cannot be seen
+  if (!setup.inherit_stdio) limits.stall = policy.stall;  // the runner cannot see the output of such a case
   return limits;
 }
 

@@ -1,4 +1,4 @@
-// What the process of an attempt is given: command, environment, directory, limits, and where its output goes.
+// Makes the ProcessSpec of an attempt: command, environment, directory, limits, and the destinations of its output.
 #pragma once
 
 #include <string>
@@ -10,18 +10,19 @@
 
 namespace proctor {
 
-// Without callbacks and room for a core, and for a case with ranks as one rank of it would be started (ranks_of_case.h). Fills in
-// AttemptFiles::directory.
+// Returns the spec without callbacks and without a core limit. For a case with ranks it is the spec of one rank
+// (ranks_of_case.h). Sets AttemptFiles::directory.
 ProcessSpec make_spec(const AttemptSetup& setup, const AttemptPlan& plan, AttemptFiles& files);
 
 // Adds the variables that belong to this attempt only.
 void add_variables(const AttemptSetup& setup, const AttemptPlan& plan, const AttemptFiles& files,
                    std::vector<std::string>& environment);
 
-// Whether the first limit is on its start-up, until a case says that it begins.
+// Returns whether the first limit applies to the start of the process, until a case reports its begin.
 bool has_startup_clock(const AttemptSetup& setup, const AttemptPlan& plan);
+// Returns the limits of a case.
 ProcessLimits limits_of(const AttemptSetup& setup, const CasePolicy& policy);
-// After the `end` event of `test`: until the next case begins, or the process ends.
+// Returns the limits after the `end` event of `test`, until the next case begins or the process ends.
 ProcessLimits limits_after_end(const AttemptSetup& setup, const AttemptPlan& plan, const Case& test);
 
 }  // namespace proctor

@@ -1,4 +1,5 @@
-// The attempts of a run: starts each, and owns what outlives it: the files that it leaves, and what was observed of it.
+// Starts the attempts of a run, and owns the objects that outlive a single attempt: the names of files, the core files,
+// and the observer. The schedule calls it.
 #pragma once
 
 #include <memory>
@@ -17,11 +18,11 @@ namespace proctor {
 
 class Attempts {
  public:
-  // How they are made.
+  // The settings that all attempts share.
   struct Basis {
     const AttemptSetup& setup;
     const Plan& plan;
-    const RunPlanned& planned;  // of the same plan
+    const RunPlanned& planned;  // describes the same plan
   };
   Attempts(boost::asio::io_context& io, Containment& containment, ScratchRoot& scratch, const Basis& basis,
            Telemetry& telemetry, RunEvents& events)
@@ -39,7 +40,8 @@ class Attempts {
   }
 
   CaseObserver& observer() { return observer_; }
-  // After the last attempt: removes cores that no report names, and proposes what would make the run shorter.
+  // Call it after the last attempt. Removes core files that no report names, and warns about suites that should share
+  // processes.
   void end() {
     cores_.remove_others();
     for (const auto& warning : observer_.proposals(Milliseconds(events_.ms_now()))) events_.on(warning);

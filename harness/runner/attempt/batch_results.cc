@@ -30,7 +30,7 @@ std::string BatchResults::name_of(std::size_t which) const {
   return plan_.kind().name_for_child(*plan_.cases[which].test);
 }
 
-// ---- while the process runs ----
+// ---- During the process ----
 
 void BatchResults::add_output(std::string_view stdout_bytes) {
   lines_.feed(stdout_bytes, [this](std::string_view line) { read_line(line); });
@@ -52,12 +52,12 @@ void BatchResults::read_line(std::string_view line) {
       running_.clear();
       return listener_.on_end();
     case What::kAllEnded:
-      if (!running_.empty()) return;  // printed by another program, which this case started
+      if (!running_.empty()) return;  // another program, which this case started, printed this line
       if (std::exchange(all_ended_, true)) refuse("printed twice that it had run all cases");
   }
 }
 
-// The names of other programs' cases may be printed, too.
+// Begins a case. Ignores names that the runner did not request: cases of other programs may be printed too.
 void BatchResults::begin(const std::string& name) {
   const auto asked = asked_.find(name);
   if (asked == asked_.end()) return;
@@ -72,7 +72,7 @@ void BatchResults::refuse(std::string why) {
   if (refusal_.empty()) refusal_ = std::move(why);
 }
 
-// ---- when it has ended ----
+// ---- After the end of the process ----
 
 void BatchResults::process_ended(const ProcessEnd& end, const CaseTracker& cases,
                                  const std::string& result_file) {
@@ -98,7 +98,7 @@ void BatchResults::process_ended(const ProcessEnd& end, const CaseTracker& cases
     listener_.on_begin(which);
 }
 
-// Why there are no results, or "".
+// Reads the result file. Returns why it contains no results, or "".
 std::string BatchResults::read_file(const std::string& path) {
   const ResultText result = read_result_file(path);
   std::string name;
@@ -134,7 +134,7 @@ std::string BatchResults::disagreement_on(const std::string& name) const {
   return {};
 }
 
-// An exit code that no result and no failure outside of all cases leads to.
+// Returns a text if neither a result nor a failure outside of all cases explains the exit code.
 std::string BatchResults::unexplained(int code, const CaseTracker& cases) const {
   const std::size_t last = cases.open() ? cases.open()->which : plan_.cases.size() - 1;
   const ChildReport& report = file_.at(name_of(last));

@@ -1,5 +1,5 @@
-// The output and the result file of a GoogleTest program are written by the test itself; real programs are in
-// harness/e2e/gtest_shared.py.
+// Tests of BatchResults. The test itself writes the output and the result file of a GoogleTest program. Tests with real
+// programs are in harness/e2e/gtest_shared.py.
 #include "harness/runner/attempt/batch_results.h"
 
 #include <gmock/gmock.h>
@@ -44,13 +44,13 @@ class BatchResultsTest : public testing::Test {
     unlink(file_.c_str());
   }
 
-  // As RunningAttempt does.
+  // Begins a case in the same way as RunningAttempt.
   void begin(std::size_t which) {
     if (tracker_->open()) results_->add({tracker_->set_aside({}), {}});
     tracker_->begin({.which = which});
   }
   void print(const std::string& text) { results_->add_output(text); }
-  // G.A passes, G.B fails, G.C passes.
+  // Prints the output of three cases: G.A passes, G.B fails, G.C passes.
   void print_all() {
     print(begin_of("A") + end_of("A") + begin_of("B") + failed("B") + begin_of("C") + end_of("C") + kAllRan);
   }
@@ -66,7 +66,7 @@ class BatchResultsTest : public testing::Test {
     std::ofstream(file_) << R"({"testsuites":[{"name":"G","testsuite":[)" << tests << "]}]}";
   }
 
-  // Ends the process. Returns why its program runs no several cases in a process, or "".
+  // Ends the process. Returns why the program is refused, or "".
   std::string end(std::optional<int> code, EndCause cause = EndCause::kExited,
                   bool leaked_processes = false) {
     ProcessEnd end;
@@ -77,7 +77,7 @@ class BatchResultsTest : public testing::Test {
     results_->process_ended(end, *tracker_, file_);
     return results_->is_refused() ? results_->warning().text : "";
   }
-  // "A pass", "B fail unproven", "C none unproven", of the cases that began.
+  // Returns the cases that began, for example "A pass", "B fail unproven", "C none unproven".
   std::vector<std::string> cases() {
     std::vector<std::size_t> began;
     const auto before = results_->take_ran();

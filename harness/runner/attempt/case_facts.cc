@@ -15,7 +15,7 @@
 namespace proctor {
 namespace {
 
-constexpr double kSlowShare = 0.5;  // of the time limit
+constexpr double kSlowShare = 0.5;  // share of the time limit
 
 void add_failure(AttemptEnded& event, std::string message) {
   Failure failure;
@@ -26,7 +26,7 @@ void add_failure(AttemptEnded& event, std::string message) {
 const CaseTracker::Open& open_case(const CaseFacts& facts) { return *facts.cases.open(); }
 const Case& test_of(const CaseFacts& facts) { return *facts.cases.blamed().test; }
 
-// Not its own doing, but what its framework does between its cases and after the last one.
+// Returns whether the process hung after the end of the case. The framework is then at fault, not the case.
 bool hung_after_its_end(const CaseFacts& facts) {
   const ProcessEnd* end = facts.end;
   if (end == nullptr || (end->cause != EndCause::kTimeout && end->cause != EndCause::kStall)) return false;
@@ -70,7 +70,7 @@ Verdict judge_case(const CaseFacts& facts) {
         is_leaky(*end) && is_left_by_one(facts.cases) && test_of(facts).policy.leaks_fail;
   }
   const Verdict verdict = facts.ranks ? facts.ranks->judge(evidence) : judge(evidence);
-  // Its process was stopped because of a contradiction.
+  // The process was stopped because of contradictory events.
   const bool is_cut_short = verdict.outcome == Outcome::kNotrun && !facts.cases.why_unreliable().empty();
   if (is_cut_short && !evidence.child.failures().empty()) return {Outcome::kFail, evidence.child.reason()};
   return verdict;
@@ -106,20 +106,20 @@ void describe_output(const CaseFacts& facts, AttemptEnded& event) {
   const bool shared = facts.plan.is_batch();
   const std::string& own = facts.cases.child().output();
   event.output.log = facts.run_files.log_that_is_there(facts.files.log, shared || bad);
-  // Its own output, and not that of all cases, where the framework told them apart. One with words of its own may
-  // have kept the output from the log.
+  // A failed case shows its own output, not the output of all cases, if the framework reports it separately. A
+  // framework with its own stream may have kept the output from the log.
   const bool kept = shared || facts.plan.reporting_mode() == ReportingMode::kStream;
   if (kept && !own.empty() && event.verdict.outcome == Outcome::kFail) {
     event.output.stdout_tail = own;
     event.output.stderr_tail.clear();
   }
-  if (!bad) {  // nobody asks: the log has it, and a journal of passes stays small
+  if (!bad) {  // the log has the output, and a journal of passes stays small
     event.output.stdout_tail.clear();
     event.output.stderr_tail.clear();
   }
 }
 
-// What it said that it should not have said, or did not say.
+// Adds failures about events that are wrong or missing, and the marks that follow from events.
 void describe_words(const CaseFacts& facts, AttemptEnded& event) {
   const ChildReport& child = facts.cases.child();
   if (!child.also_ran().empty()) {

@@ -1,4 +1,4 @@
-// What is known of a case at its end, and the event that it becomes.
+// Converts the facts about a case at its end to the event AttemptEnded. RunningAttempt calls it.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +20,30 @@
 
 namespace proctor {
 
-// As the events of an attempt have it.
+// Returns the time between two points in ms, the unit of the events.
 inline std::int64_t ms_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration_cast<Milliseconds>(to - from).count();
 }
 
-// The case is the open one of `cases`. `end` is the end of the process, or null if the process has gone on.
+// The case is the open case of `cases`. `end` is the end of the process, or null if the process continues.
 struct CaseFacts {
   const RunFiles& run_files;
   const AttemptPlan& plan;
   const AttemptFiles& files;
   const CaseTracker& cases;
-  const RankReports* ranks;    // null: it has none
-  const Readiness* readiness;  // null: nobody waits for it to be ready
+  const RankReports* ranks;    // null: the case has no ranks
+  const Readiness* readiness;  // null: the case does not become ready
   const EvidenceInfo& evidence;
   const StopOrder& stop;
-  const std::string& result_refused;  // why its result file is not read; "": it was, or there is none
+  const std::string& result_refused;  // why its result file was not read; "": it was read, or does not exist
   const ProcessEnd* end;
-  std::int64_t at_ms;  // since the run began
+  std::int64_t at_ms;  // since the start of the run
 };
 
-// All of it but diagnosis and telemetry.
+// Fills in all members except diagnosis and telemetry.
 AttemptEnded describe(const CaseFacts& facts);
 
-// What people must hear of the end of a process that ran `cases`. `frozen`: how long nothing of the runner ran.
+// Returns warnings about the end of a process that ran `cases`. `frozen` is the time in which the runner did not run.
 std::vector<Warning> warnings_of(const ProcessEnd& end, const CaseTracker& cases, Milliseconds frozen);
 
 }  // namespace proctor

@@ -82,7 +82,7 @@ void CaseGroup::invalidate_passes(Invalid why) {
 
 // ---- Processes ----
 
-// The repeat that is next, of those that take turns.
+// Returns the lowest repeat of all members. Cases that take turns run this repeat next.
 int CaseGroup::next_repeat() const {
   int least = std::numeric_limits<int>::max();
   for (const auto& [index, member] : members_) least = std::min(least, member.progress.repeat());
@@ -131,7 +131,7 @@ CaseGroup::Executions CaseGroup::ordinary_process() const {
   return executions;
 }
 
-// Repeats the order of one process up to the last case that needs it.
+// Returns the cases of an earlier process in its order, up to the last case that needs this order.
 CaseGroup::Executions CaseGroup::repeated_order() const {
   std::shared_ptr<const Executions> order;
   const auto needs_it = [&](const Member& member) {
@@ -242,7 +242,7 @@ std::vector<CaseGroup::Finished> CaseGroup::process_ended(ProcessFate fate,
                                                           const std::vector<std::size_t>& not_begun,
                                                           const std::optional<NoMore>& no_more,
                                                           bool may_verify) {
-  if (kind_ == ProcessKind::kRepeatedOrder) {  // a proof is not started twice
+  if (kind_ == ProcessKind::kRepeatedOrder) {  // a proof is not repeated
     return drop({}, [this](std::size_t index, const CaseProgress&) {
       const Execution* execution = execution_of(index);
       return execution != nullptr && !execution->silent;
@@ -282,7 +282,7 @@ std::vector<CaseGroup::Finished> CaseGroup::give_up(const NoMore& why) {
   return ended;
 }
 
-// The verdict of a case that proves, or of one with a whole repeat, may be final.
+// Ends the cases that match. A case that proves has a final verdict, and a case with a complete repeat may have one.
 template <typename Predicate>
 std::vector<CaseGroup::Finished> CaseGroup::drop(const NoMore& why, Predicate predicate) {
   std::vector<Finished> dropped;

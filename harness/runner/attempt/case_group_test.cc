@@ -26,7 +26,7 @@ class CaseGroupTest : public testing::Test {
   void add_others(int cases, RepeatPolicy policy = {}) {
     for (int i = 0; i < cases; ++i) group_.add(20 + static_cast<std::size_t>(i), policy);
   }
-  // "10.1 11.1": index.attempt of the next process.
+  // Returns the cases of the next process as "10.1 11.1": index.attempt.
   std::string next() {
     std::string text;
     for (const CaseGroup::Execution& execution : group_.next_process()) {
@@ -66,7 +66,7 @@ TEST_F(CaseGroupTest, TheRestGoesOnAfterACrash) {
   EXPECT_TRUE(group_.empty());
 }
 
-// Cases 12 and 13 were bad in a process of four and then passed alone twice.
+// Cases 12 and 13 were bad in a process of four cases, and then passed alone twice.
 class SameOrder : public CaseGroupTest {
  protected:
   SameOrder() {
@@ -236,7 +236,7 @@ TEST_F(CaseGroupTest, WhenARunEndsAPassIsAPassAndAFailureAFailure) {
   EXPECT_THAT(left, ElementsAre("pass", "crash(signal:11)"));
 }
 
-// The rows of the table of outcomes in docs/explanation/batches.md, without the blanks around their words.
+// Returns the rows of the table of outcomes in docs/explanation/batches.md, without spaces around the words.
 std::vector<std::vector<std::string>> rows_of_the_page() {
   std::ifstream page(PROCTOR_SOURCE_DIR "/docs/explanation/batches.md");
   std::vector<std::vector<std::string>> rows;
@@ -249,7 +249,7 @@ std::vector<std::vector<std::string>> rows_of_the_page() {
     words.resize(6);
     rows.push_back(words);
   }
-  if (!rows.empty()) rows.erase(rows.begin());  // the head
+  if (!rows.empty()) rows.erase(rows.begin());  // the header row
   return rows;
 }
 
@@ -259,7 +259,8 @@ Verdict verdict_of_word(const std::string& word) {
   return {outcome.value_or(Outcome::kError), {}};
 }
 
-// The end of a case with this outcome after another case, and with `later` in the processes that follow.
+// Returns the end of a case that has the outcome `beside` in a process after another case, and the outcomes `later` in
+// the next processes.
 CaseGroup::Finished become(const std::string& sibling, const std::vector<std::string>& later) {
   constexpr std::string_view kTainted = "invalidated ";
   const bool tainted = sibling.starts_with(kTainted);

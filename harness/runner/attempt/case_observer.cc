@@ -9,7 +9,7 @@
 namespace proctor {
 namespace {
 
-// How long the case itself ran, as far as anybody said so.
+// Returns the run time of the case itself, or nothing if it was not reported.
 std::optional<Milliseconds> own_duration(const CaseTracker::Open& open, const ChildReport& child) {
   if (child.took()) return child.took();
   const Clock::time_point began{std::chrono::nanoseconds(child.start_ns())};  // by a clock that we share

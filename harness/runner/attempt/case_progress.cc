@@ -47,7 +47,7 @@ CaseProgress::Next CaseProgress::add(const Verdict& verdict, const Marks& marks,
   return apply(event_of(verdict, expected), {verdict, marks, where, expected});
 }
 
-// The marks of a bad attempt do not count: those of the attempt that confirms it do. A held attempt has no retry.
+// Marks of a bad attempt do not count: the attempt that confirms it has marks of its own. A held attempt has no retry.
 void CaseProgress::add_shared(const Verdict& verdict, const Marks& marks,
                               const std::vector<std::string>& where, bool behind_others) {
   const bool bad = is_bad(verdict.outcome);
@@ -104,7 +104,7 @@ CaseProgress::Next CaseProgress::apply(Event event, const Attempt& attempt) {
   return Next::kDone;
 }
 
-// The next attempt costs no retry.
+// Repeats the attempt without a retry.
 CaseProgress::Next CaseProgress::try_again() {
   ++attempt_;
   ++not_counted_;
@@ -124,8 +124,7 @@ CaseProgress::Next CaseProgress::count(const Attempt& attempt) {
     verdict_ = attempt.verdict;
     devices_ = attempt.where;
   }
-  if (attempt.verdict.outcome ==
-      Outcome::kNotrun) {  // cut short: whatever else was planned will not run either
+  if (attempt.verdict.outcome == Outcome::kNotrun) {  // cut short: remaining attempts will not run either
     return Next::kDone;
   }
   if (bad && !attempt.expected && counted_attempts() <= policy_.retries) {

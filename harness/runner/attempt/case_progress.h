@@ -34,6 +34,7 @@
 
 namespace proctor {
 
+// The rules by which one case repeats.
 struct RepeatPolicy {
   int retries = 0;
   int repeat = 1;
@@ -45,6 +46,7 @@ struct RepeatPolicy {
   bool in_turns = false;  // no case begins a repeat before all cases have ended the previous one
 };
 
+// The attempts of one case. CaseGroup has one for each of its cases.
 class CaseProgress {
  public:
   enum class Next { kRetry, kRepeat, kDone };
@@ -74,7 +76,7 @@ class CaseProgress {
     Action action;
     Stage next;
   };
-  // Why an attempt is invalid.
+  // The reason why an attempt is invalid.
   enum class Invalid {
     kDeviceUnhealthy,  // its device was unhealthy after the attempt
     kDeviceFailed,     // after a good attempt, a device failed in the process
@@ -82,18 +84,18 @@ class CaseProgress {
     kNoResult,  // another case ended its process: for the first time, the next attempt may share a process
   };
 
-  // Empty for an impossible pair.
+  // Returns nothing for an impossible pair.
   static std::optional<Transition> transition_of(Stage stage, Event event);
   static Event event_of(const Verdict& verdict, bool expected);
   Stage stage() const { return stage_; }
 
   explicit CaseProgress(RepeatPolicy policy) : policy_(policy), repeat_(policy.first_repeat) {}
 
-  // Adds the attempt numbered attempt()/repeat(). `expected`: the bad verdict is a known failure, so a retry would prove
-  // nothing. `where`: the devices of the attempt.
+  // Adds the attempt numbered attempt()/repeat(). `expected` means that the bad verdict is a known failure, so a retry
+  // would prove nothing. `where` has the devices of the attempt.
   Next add(const Verdict& verdict, const Marks& marks, bool expected,
            const std::vector<std::string>& where = {});
-  // The same for an attempt in a shared process. `behind_others`: other cases ran before it.
+  // Adds an attempt in a shared process. `behind_others` means that other cases ran before it.
   void add_shared(const Verdict& verdict, const Marks& marks = {}, const std::vector<std::string>& where = {},
                   bool behind_others = false);
   void verify() { apply(Event::kVerify, {.marks = held_.marks}); }
@@ -104,30 +106,30 @@ class CaseProgress {
   bool needs_confirmation() const { return policy_.confirm; }
   // The verdict is final, and the next attempt only proves an influence of other cases.
   bool is_proving() const { return stage_ == Stage::kProving || stage_ == Stage::kOrdering; }
-  // No other case may be in its process.
+  // Returns whether no other case may be in its process.
   bool is_alone() const { return attempt_ > last_shared_; }
   bool is_shared_again() const { return attempt_ > 1 && attempt_ == last_shared_; }
   void stand_alone() { last_shared_ = 0; }
 
   int attempt() const { return attempt_; }
-  // The number of valid attempts of the present repeat, with the next one.
+  // Returns the number of valid attempts of the current repeat, including the next one.
   int counted_attempts() const { return attempt_ - not_counted_; }
-  // A device was unhealthy after some attempt, of any repeat.
+  // Returns whether a device was unhealthy after an attempt of any repeat.
   bool has_suspect() const { return suspect_; }
   int repeat() const { return repeat_; }
   bool takes_turns() const { return policy_.in_turns; }
   bool has_whole_repeat() const { return repeat_ > policy_.first_repeat; }
-  // No attempt counts yet, and no other attempt has to follow.
+  // Returns whether no attempt counts yet and no other attempt has to follow.
   bool has_nothing() const {
     return !has_whole_repeat() && counted_attempts() == 1 &&
            (stage_ == Stage::kCounting || stage_ == Stage::kHeld);
   }
-  // A repeat has ended, and the next one has not begun.
+  // Returns whether a repeat has ended and the next one has not begun.
   bool is_between_repeats() const {
     return has_whole_repeat() && attempt_ == 1 && stage_ == Stage::kCounting;
   }
   const Verdict& verdict() const { return shows_held() ? held_.verdict : verdict_; }
-  // The devices of the attempt that gave the verdict.
+  // Returns the devices of the attempt that has the verdict.
   const std::vector<std::string>& devices() const { return shows_held() ? held_.where : devices_; }
   Marks marks() const;
 
@@ -148,14 +150,14 @@ class CaseProgress {
 
   RepeatPolicy policy_;
   int attempt_ = 1;
-  int not_counted_ = 0;  // of the present repeat
+  int not_counted_ = 0;  // of the current repeat
   bool suspect_ = false;
   int last_shared_ = 1;  // the number of the last attempt that may share a process
   int repeat_;
   bool decided_ = false;     // a repeat was bad: the verdict is final
-  bool bad_shared_ = false;  // the present repeat was bad in a shared process
+  bool bad_shared_ = false;  // the current repeat was bad in a shared process
   Stage stage_ = Stage::kCounting;
-  Attempt held_{};  // the last one in a shared process
+  Attempt held_{};  // the last attempt in a shared process
   std::set<std::vector<std::string>> good_on_;
   std::set<std::vector<std::string>> bad_on_;
   Verdict verdict_;

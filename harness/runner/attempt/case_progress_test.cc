@@ -181,7 +181,7 @@ using Stage = CaseProgress::Stage;
 using ProgressEvent = CaseProgress::Event;
 using Action = CaseProgress::Action;
 
-// A case at its only repeat, without retries.
+// Returns a case in this stage. It has one repeat and no retries.
 CaseProgress at(Stage stage) {
   CaseProgress progress({});
   const bool was_bad = stage == Stage::kConfirming || stage == Stage::kProving || stage == Stage::kOrdering;
@@ -200,7 +200,7 @@ Verdict verdict_of(ProgressEvent event) {
                                                                               : kBad;
 }
 
-// Calls the function for the event. Returns what follows, if the function does.
+// Calls the function for the event. Returns its result, if it has one.
 std::optional<Next> send(CaseProgress& progress, ProgressEvent event) {
   const Verdict verdict = verdict_of(event);
   switch (event) {
@@ -271,7 +271,7 @@ TEST(CaseProgress, EachStageTakesOrRefusesEachEvent) {
   }
 }
 
-// The cells of the table at the top of case_progress.h, by row, without the names of the stages.
+// Returns the cells of the table at the top of case_progress.h, by row, without the names of the stages.
 std::vector<std::vector<std::string>> table_of_header() {
   std::ifstream header(PROCTOR_SOURCE_DIR "/harness/runner/attempt/case_progress.h");
   std::vector<std::vector<std::string>> rows;

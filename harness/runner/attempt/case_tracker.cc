@@ -47,7 +47,7 @@ void CaseTracker::reopen(const Open& open, ChildReport child) {
 
 CaseTracker::Received CaseTracker::add_line(std::string_view line, Clock::time_point now) {
   child_.add_line(line);
-  // What a framework says of a case while it is being ended, because of our signal, is not its end.
+  // Events that a framework writes after our signal are not the end of a case.
   if (ending_) return Received::kNothing;
   if (why_unreliable_.empty() && contradicts_itself()) {
     mark_unreliable(
@@ -64,7 +64,7 @@ CaseTracker::Received CaseTracker::add_line(std::string_view line, Clock::time_p
   return Received::kReported;
 }
 
-// The reports of a process with one case are judged with the case.
+// A process with one case is judged together with its case, so this check covers shared processes only.
 bool CaseTracker::contradicts_itself() const {
   return plan_.is_batch() && open_ && (child_.violations() > 0 || !child_.also_ran().empty());
 }

@@ -13,7 +13,7 @@ using Indices = std::vector<std::size_t>;
 
 class CaseTrackerTest : public ::testing::Test {
  protected:
-  // A process of so many cases, called "a", "b", ...
+  // Returns the plan of a process with `count` cases, named "a", "b" and so on.
   AttemptPlan plan_of(std::size_t count) {
     static constexpr const char* kNames[] = {"a", "b", "c"};
     AttemptPlan plan{

@@ -1,4 +1,4 @@
-// How much of the disk the cores of a run may take.
+// Limits how much disk space the core files of a run use. EvidenceSnapshot uses it.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,14 @@ class CoreBudget {
  public:
   static constexpr std::uint64_t kMostOfRun = std::uint64_t{1} << 30;
 
-  // The room for one core, in bytes. The other half of what is left is for those that crash meanwhile.
+  // Reserves space for one core and returns it in bytes. The other half of the remaining space is for concurrent
+  // crashes.
   std::uint64_t reserve() {
     const std::uint64_t room = (kMostOfRun - std::min(kMostOfRun, bytes_)) / 2;
     bytes_ += room;
     return room;
   }
-  // Of that room, the core takes `bytes`; 0: it is not kept, or no longer.
+  // Replaces the reserved `room` by the size of the core; 0: the core is not kept.
   void settle(std::uint64_t room, std::uint64_t bytes) { bytes_ = bytes_ - room + bytes; }
 
  private:

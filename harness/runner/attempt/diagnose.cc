@@ -22,7 +22,7 @@ std::string value_of(const std::vector<std::string>& environment, const std::str
   return found == environment.end() ? "" : found->substr(prefix.size());
 }
 
-// Field 4 of /proc/PID/stat, after the last ')': the name in field 2 may hold anything.
+// Returns field 4 of /proc/PID/stat, after the last ')': the name in field 2 may contain any character.
 int parent_of(int pid) {
   const auto stat = read_file(fmt::format("/proc/{}/stat", pid));
   const auto end_of_name = stat ? stat->rfind(')') : std::string::npos;
@@ -30,8 +30,8 @@ int parent_of(int pid) {
   return std::atoi(stat->c_str() + end_of_name + 4);
 }
 
-// A living process of that name that is not below us. The name is asked for because a
-// container counts pids for itself.
+// Returns whether a process with this pid and name exists and is not a descendant of the runner. The name is compared
+// because a container has a separate range of pids.
 bool is_of_somebody_else(const KernelProcess& process) {
   const auto name = read_file(fmt::format("/proc/{}/comm", process.pid));
   if (!name || process.name.empty() || *name != process.name + "\n") return false;
@@ -49,7 +49,7 @@ std::vector<std::string> addresses_of(const std::vector<LeasedAddress>& devices)
   return addresses;
 }
 
-// What the case said: its failures, then what it wrote.
+// Adds the texts of the case: its failures, then its output.
 void add_words(const AttemptEnded& event, Symptoms& symptoms) {
   for (const Failure& failure : event.failures) {
     symptoms.got.push_back(failure.got);
@@ -60,7 +60,7 @@ void add_words(const AttemptEnded& event, Symptoms& symptoms) {
   symptoms.said.push_back(event.output.stdout_tail);
 }
 
-// Which of the devices the line names; the first, if the line names none.
+// Returns the device that the line names, or the first device if the line names none.
 std::string device_in(const std::string& line, const std::vector<LeasedAddress>& devices) {
   for (const auto& device : devices) {
     if (!lines_about({KernelLine{.text = line}}, {device.pci}).empty()) return device.id;
@@ -149,7 +149,8 @@ std::uint64_t count_oom_kills() {
   return 0;
 }
 
-// What the counters say where the kernel log has no line. That of the machine explains as many as it has counted.
+// Returns evidence of the counters if the kernel log has no line. Each kill of the machine's counter explains one
+// attempt only.
 std::string Diagnoser::killed_for_memory(std::uint64_t oom_kills) {
   if (oom_kills > 0) return fmt::format("oom_kill rose by {} in memory.events of its cgroup", oom_kills);
   if (log_.problem().empty() || count_oom_kills() <= machine_oom_kills_) return "";

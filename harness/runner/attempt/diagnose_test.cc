@@ -25,7 +25,7 @@ class DiagnoseTest : public testing::Test {
 
   void add(const std::string& line) { std::ofstream(path_, std::ios::app) << line << '\n'; }
 
-  // What `verdict` becomes when the kernel says `line` meanwhile.
+  // Returns the event after diagnosis, if the kernel logs `line` during the attempt.
   AttemptEnded judged(Verdict verdict, const std::string& line) {
     Diagnoser diagnoser{KernelLog(path_)};
     const auto mark = diagnoser.position();
@@ -161,7 +161,7 @@ TEST_F(DiagnoseTest, ExpectedErrorIsNoSymptom) {
   EXPECT_EQ(event.diagnosis->rule, "outcome:fail");
 }
 
-// A test may have sent it, as kill(0, SIGKILL) does.
+// The test itself may have sent the signal, for example with kill(0, SIGKILL).
 TEST_F(DiagnoseTest, SigkillIsMachineProblemOnlyAfterOom) {
   Diagnoser diagnoser{KernelLog(path_)};
   AttemptEnded event;
@@ -185,7 +185,7 @@ TEST_F(DiagnoseTest, ReportsUnreadableLogOnce) {
   EXPECT_EQ(reported_.events.size(), 1U) << "a run says it once";
 }
 
-// The kernel names this very process, and then one that is not below it.
+// The kernel first names this test process, then a process that is not its descendant.
 TEST_F(DiagnoseTest, HangOfForeignProcessHasOwnRule) {
   const auto hang = [this](int pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/comm");

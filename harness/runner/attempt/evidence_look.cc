@@ -69,7 +69,7 @@ void EvidenceSnapshot::take(Gathered gathered, Clock::time_point began) {
   found_.lines = std::move(gathered.digest.lines);
   if (!found_.frame) found_.frame = std::move(gathered.digest.frame);
   found_.duration_ms = std::chrono::duration_cast<Milliseconds>(Clock::now() - began).count();
-  std::error_code unreadable;  // as one that is not there
+  std::error_code unreadable;  // an unreadable file counts as missing
   if (!std::filesystem::exists(files_.path_of(found_.file), unreadable)) found_.file.clear();
   process_.reset();
 }
@@ -96,7 +96,7 @@ void EvidenceSnapshot::after_crash(const AttemptCase& blamed, const AttemptPlan&
   cores_.answered(end.containment_id, crash.pid);
   const std::uint64_t room = cores_.budget.reserve();
   const CrashGatherRequest request{.program = setup_.own_program,
-                                   // The file system's clock is coarser.
+                                   // The clock of a file system is coarser.
                                    .owner = {.pid = crash.pid,
                                              .is_alone = same_pids && !pattern.is_shared(),
                                              .containment_id = end.containment_id,
@@ -111,7 +111,7 @@ void EvidenceSnapshot::after_crash(const AttemptCase& blamed, const AttemptPlan&
       io_, containment_, request,
       alive_.guard([this, began, kept, room, done = std::move(done)](Gathered gathered) {
         const std::string core = files_.path_of(kept);
-        ::unlink(core_draft(core).c_str());  // of one that was killed
+        ::unlink(core_draft(core).c_str());  // the file of a gatherer that was killed
         const std::uint64_t bytes = bytes_on_disk(core);
         if (bytes > 0) found_.core = {.file = kept, .program = gathered.digest.core_program, .bytes = bytes};
         cores_.budget.settle(room, bytes);

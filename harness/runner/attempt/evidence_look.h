@@ -1,5 +1,5 @@
-// What is looked at when the process of an attempt hangs, or when it has crashed. Another process gathers it
-// (harness/process/evidence/), with a deadline.
+// Gathers evidence when the process of an attempt hangs or has crashed. A separate process does the work
+// (harness/process/evidence) and has a deadline. RunningAttempt uses it.
 #pragma once
 
 #include <functional>
@@ -24,14 +24,14 @@ namespace proctor {
 
 class Containment;
 
-// The crash of the leader, or of the rank that answers for the case, whose leader is our supervisor. None if there is
-// no core to look for.
+// Returns the crash of the process of a case. For a case with ranks it is the rank that determines the verdict, because
+// the process itself is the supervisor. Returns nothing if no core is expected.
 std::optional<CrashedProcessEnd> crash_of(const AttemptSetup& setup, const ProcessEnd& end,
                                           const RankReports* ranks);
 
 class EvidenceSnapshot {
  public:
-  // Called once, unless the look is destroyed before. `problem`: why there may be less than usual, or "".
+  // Called once, unless this object is destroyed before. `problem` is the reason if evidence may be incomplete, or "".
   using OnDone = std::function<void(const std::string& problem)>;
 
   EvidenceSnapshot(boost::asio::io_context& io, Containment& containment, const AttemptSetup& setup,
@@ -41,24 +41,24 @@ class EvidenceSnapshot {
   EvidenceSnapshot(const EvidenceSnapshot&) = delete;
   EvidenceSnapshot& operator=(const EvidenceSnapshot&) = delete;
 
-  // Between a limit and its first signal. `request` says what is particular to the case, which is `blamed`. The look
-  // `began` before that was found out.
+  // Call this between a limit and its first signal. `request` has the data of the case, which is `blamed`. The work
+  // started at `began`, before the request was made.
   void at_limit(const AttemptCase& blamed, Clock::time_point began, GatherRequest request, OnDone done);
-  // After the end of the process. `done` may be called from inside.
+  // Call this after the end of the process. `done` may be called inside this call.
   void after_crash(const AttemptCase& blamed, const AttemptPlan& plan, const AttemptFiles& files,
                    const ProcessEnd& end, const CrashedProcessEnd& crash, OnDone done);
-  // Ends what gathers: `done` is then called soon.
+  // Ends the gathering process. `done` is then called soon.
   void stop();
 
-  // How large a core the process may leave in its directory.
+  // Returns the size of a core that the process may leave in its directory.
   std::uint64_t allow_core_in(const std::string& directory);
   void process_ended(const ProcessEnd& end) { cores_.ended(end.containment_id); }
-  // An attempt of the case is reported with this evidence: the core of an earlier one is not needed.
+  // An attempt of the case is reported with this evidence. The core of an earlier attempt is removed.
   void keep(const std::string& case_id, const EvidenceInfo& evidence) {
     cores_.keep(setup_.run_dir, case_id, evidence.core);
   }
 
-  // The process has ended by a crash, and its core is looked at, or was.
+  // Returns whether the process crashed and after_crash() was called.
   bool crashed() const { return crashed_; }
   const EvidenceInfo& found() const { return found_; }
 
@@ -71,7 +71,7 @@ class EvidenceSnapshot {
   const AttemptSetup& setup_;
   const RunFiles& files_;
   CoreFiles& cores_;
-  std::shared_ptr<ContainedProcess> process_;  // that gathers, while it runs
+  std::shared_ptr<ContainedProcess> process_;  // the gathering process, while it runs
   EvidenceInfo found_;
   bool crashed_ = false;
   Alive alive_;

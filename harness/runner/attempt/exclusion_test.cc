@@ -1,5 +1,5 @@
-// The rule of `--repeat 99%:1%`, as a run applies it: CaseProgress repeats a case, and claim_of() says what that proves. Many
-// simulated cases, each with a known failure rate, show how often it is wrong.
+// Tests of the rule `--repeat 99%:1%` as a run applies it: CaseProgress repeats a case, and claim_of() computes the
+// claim. Many simulated cases with known failure rates show how often the claim is wrong.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ struct Series {
   int failures = 0;
 };
 
-// One case that fails with this probability, run as often as the rule wants.
+// Runs one case that fails with this probability, as often as the rule requires.
 Series run_one(double rate, int needed, std::mt19937_64& chance) {
   std::bernoulli_distribution fails(rate);
   CaseProgress progress({.repeat = needed, .until_fail = true});
@@ -37,7 +37,7 @@ struct Counted {
   int excluded = 0;
   int not_excluded = 0;
   int open = 0;
-  int outside = 0;  // of the interval that a case that is not excluded gets
+  int outside = 0;  // outside the interval of a case that is not excluded
 };
 
 Counted count(double rate, int needed) {
@@ -62,7 +62,8 @@ Counted count(double rate, int needed) {
   return counted;
 }
 
-// Of so many, chance gives more than this once in 1000 at most, if each is so with probability `share`.
+// Returns an upper limit of a count. If each sequence has the probability `share`, chance exceeds this limit at most
+// once in 1000.
 double most_by_chance(double share) {
   constexpr double kOnceInAThousand = 3.1;  // standard deviations, one-sided
   return kSequences * share + kOnceInAThousand * std::sqrt(kSequences * share * (1 - share));
@@ -88,7 +89,8 @@ TEST(Exclusion, NeverFailingCaseIsAlwaysExcluded) {
   EXPECT_EQ(counted.excluded, kSequences);
 }
 
-// Half of the rate: it is right to exclude it, but few get so far. 459 runs pass with 10.0 %.
+// The rate is half of the limit, so an exclusion is correct, but few cases reach it: 459 runs pass with a probability
+// of 10.0 %.
 TEST(Exclusion, ExclusionRateMatchesPassProbability) {
   const Counted counted = count(0.005, 459);
   RecordProperty("excluded_at_0.005000", counted.excluded);

@@ -16,7 +16,7 @@ bool is_plain(char c) {
          c == '+' || c == '=' || c == ',' || c == '@';
 }
 
-// Neither hidden, nor an option, nor a way up.
+// Returns a name that is not hidden, not an option and not a path to a parent directory.
 std::string safe_name(std::string_view text) {
   std::string name;
   for (const char c : text) {

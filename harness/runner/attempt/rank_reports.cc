@@ -103,7 +103,7 @@ Verdict RankReports::judge(const AttemptEvidence& supervisor) const {
 }
 
 Verdict RankReports::judge_together(const AttemptEvidence& supervisor) const {
-  // Neither its guard nor the runner ended it: it was a process of the case.
+  // The supervisor died of a signal that neither its guard nor the runner sent, so a process of the case sent it.
   if (supervisor.exit_signal) {
     const Rank* rank = first_bad();
     return rank ? judge_rank(*rank) : Verdict{Outcome::kCrash, {Reason::kSignal, *supervisor.exit_signal}};

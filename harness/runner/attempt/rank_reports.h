@@ -1,10 +1,11 @@
-// What the ranks of a case said, and how each ended, as their supervisor (harness/process/ranks/rank_supervisor.h)
-// reports it.
+// The events and ends of the ranks of a case, as their supervisor (harness/process/ranks/rank_supervisor.h) reports
+// them, and the verdict of the case. RunningAttempt uses it.
 //
-// The case's verdict is that of the rank that ended badly first: the failures of the others may come from it.
-// That holds as well when a limit ends the others. If a rank kills the supervisor as well, before any rank ended badly, it
-// is crash(signal:N), like that of a case without ranks. It is a pass when every rank passed or left as its check had announced, and a skip when all of them skip
-// for the same reason; if only some skip, they disagree about the machine: error(ranks_disagree).
+// The verdict of the case is the verdict of the rank that ended badly first, because it may have caused the failures of
+// the others. This also holds if a limit ends the others. If a rank kills the supervisor before any rank ended badly,
+// the verdict is crash(signal:N), the same as for a case without ranks. The case passes if every rank passed, or left
+// in the way that its check had announced. It is a skip if all ranks skip for the same reason. If only some skip, they
+// disagree about the machine: error(ranks_disagree).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -19,9 +20,9 @@
 
 namespace proctor {
 
-// A process that a signal ended.
+// A process that ended by a signal.
 struct CrashedProcessEnd {
-  int pid = 0;  // as it saw itself
+  int pid = 0;  // in the PID namespace of the process
   int signal = 0;
   bool core_dumped = false;
 };
@@ -32,26 +33,25 @@ class RankReports {
 
   void add_line(std::string_view line);
 
-  // The reports of all ranks as one: failures and warnings with "rank R: " before them, everything else from
-  // the first rank that failed, or from rank 0.
+  // Returns the reports of all ranks as one. Failures and warnings begin with "rank R: ". All other facts are from the
+  // first rank that failed, or from rank 0.
   ChildReport merged() const;
-  // Call this when a limit or a stop ends the case: a rank that has not ended yet does not end by itself any
-  // more.
+  // Call this when a limit or a stop ends the case. Ends of ranks after this call are caused by the runner.
   void interrupt();
-  // `supervisor` says how the supervisor ended. A limit of the case ends only those that had not ended badly
-  // before.
+  // `supervisor` has the end of the supervisor. If a limit ends the case after a rank ended badly, the verdict is from
+  // this rank.
   Verdict judge(const AttemptEvidence& supervisor) const;
-  // By rank. A rank that had not ended by itself has no verdict.
+  // Returns the ends by rank. A rank that did not end by itself has no verdict.
   std::vector<RankEnd> ends() const;
-  // Which ranks had not ended when the case was cut short, and where they were, in one sentence; "" if all
-  // had ended.
+  // Returns one sentence about the ranks that had not ended when the case was cut short, with their last steps. Returns
+  // "" if all had ended.
   std::string who_is_left() const;
-  // The rank whose verdict is the case's, in one sentence; "" if there is none, or if that rank reported a
-  // failure itself.
+  // Returns one sentence about the rank that determines the verdict. Returns "" if there is no such rank, or if it
+  // reported a failure itself.
   std::string who_answers() const;
-  // The process of that rank, if a signal ended it that it had not announced.
+  // Returns the process of this rank, if it ended by a signal that its check had not announced.
   std::optional<CrashedProcessEnd> crash_of_answer() const;
-  // The end of what that rank wrote; none if there is no such rank.
+  // Returns the last output of this rank, or nothing if there is no such rank.
   struct Words {
     std::string out;
     std::string err;
@@ -71,11 +71,11 @@ class RankReports {
   };
 
   void end(Rank& rank, const nlohmann::json& event);
-  // The first rank with a bad end that the runner did not cause.
+  // Returns the first rank with a bad end that the runner did not cause.
   const Rank* first_bad() const;
-  // The same, else the first with a bad end that it did.
+  // Returns the result of first_bad(), otherwise the first rank with a bad end that the runner caused.
   const Rank* answering() const;
-  // Of ranks whose supervisor ended by itself.
+  // Judges ranks whose supervisor ended by itself.
   Verdict judge_together(const AttemptEvidence& supervisor) const;
   Verdict judge_rank(const Rank& rank) const;
   Verdict judge_left(const Rank& rank) const;
@@ -83,7 +83,7 @@ class RankReports {
   const Kind& kind_;
   const int skip_code_;  // Suite::skip_code
   std::vector<Rank> ranks_;
-  std::vector<std::size_t> order_;  // the order in which they ended
+  std::vector<std::size_t> order_;  // the order of their ends
   std::string leaked_line_;         // the first line that belongs to no rank
 };
 

@@ -9,7 +9,7 @@
 namespace proctor {
 namespace {
 
-// What rank R of a case says, in short.
+// Creates the events of the ranks of a case.
 class Ranks {
  public:
   explicit Ranks(std::size_t count, const Kind& kind = proctor_kind()) : reports(kCase, kind, count) {}
@@ -65,7 +65,7 @@ TEST(RankVerdict, FirstBadEndGivesVerdict) {
   EXPECT_EQ(Ranks(3).fails(1, "wrong").dies(2, 6).passes(0).verdict(), "fail");
 }
 
-// kill(-1, SIGKILL), for example.
+// A process of the case can kill its supervisor with kill(-1, SIGKILL).
 TEST(RankVerdict, KilledSupervisorIsCrash) {
   AttemptEvidence supervisor{.kind = &proctor_kind(), .cause = EndCause::kExited};
   supervisor.exit_signal = 9;
@@ -124,8 +124,7 @@ TEST(RankVerdict, EndOtherThanAnnouncedFails) {
             "fail");
 }
 
-// A fault that rank 1 has after its first step is none of the set-up, though rank 0,
-// which fails, comes later.
+// Rank 1 fails after its first step, so its fault is not part of the setup. Rank 0, which fails, begins its step later.
 TEST(RankVerdict, FirstStepOfAnyRankEndsSetup) {
   Ranks ranks(2);
   ranks.say(0, "start", R"("t_ns":10)").say(1, "start", R"("t_ns":11)");
@@ -148,7 +147,7 @@ TEST(RankVerdict, MissingRankIsError) {
   EXPECT_EQ(leaked.verdict(), "error(rank_lost)");
 }
 
-// What a rank says is its own, whatever it looks like, and breaks the protocol where it is no event of its case.
+// Each line belongs to its rank, whatever its text is. A line that is not an event of the case violates the protocol.
 TEST(RankVerdict, InvalidLineIsProtocolErrorOfRank) {
   const std::string deep(32'000, '[');
   for (const std::string& said :
@@ -169,7 +168,7 @@ TEST(RankVerdict, InvalidLineIsProtocolErrorOfRank) {
   }
 }
 
-// A stop that comes into the grace of a limit finds ranks that the limit has interrupted, and that have ended since.
+// A stop arrives in the grace period of a limit. The limit has already interrupted the ranks, and they have ended.
 TEST(RankVerdict, StopAfterLimitKeepsTimeout) {
   Ranks ranks(2);
   ranks.passes(0).reports.interrupt();

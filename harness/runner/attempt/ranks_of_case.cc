@@ -47,7 +47,7 @@ void describe_ranks(const RankReports& reports, const RunFiles& run_files, const
   if (by_limit) failure.message += (failure.message.empty() ? "" : "; ") + reports.who_is_left();
   if (!failure.message.empty()) event.failures.push_back(std::move(failure));
   if (!words || !is_bad(event.verdict.outcome)) return;
-  event.output.stdout_tail = words->out;  // and not what the others wrote since
+  event.output.stdout_tail = words->out;  // not the later output of the other ranks
   event.output.stderr_tail = words->err;
 }
 

@@ -1,5 +1,5 @@
-// A case with ranks: its process is their supervisor (harness/process/ranks/), which starts as many. What they say and how they
-// end is in rank_reports.h.
+// A case with ranks. Its process is a supervisor (harness/process/ranks), which starts the ranks. rank_reports.h
+// handles their events and their ends.
 #pragma once
 
 #include <string>
@@ -13,15 +13,15 @@
 
 namespace proctor {
 
-// Its equal share of the devices of the case.
+// Returns the equal share of the devices that one rank gets.
 std::vector<std::string> devices_of_rank(const std::vector<std::string>& devices, std::size_t rank,
                                          std::size_t ranks);
 
-// Turns the spec of one rank into that of the supervisor, for which it makes AttemptFiles::rank_plan and `rendezvous`.
+// Converts the spec of one rank to the spec of the supervisor. Creates AttemptFiles::rank_plan and `rendezvous`.
 void make_rank_supervisor(const AttemptSetup& setup, const AttemptPlan& plan, RunFiles& run_files,
                           AttemptFiles& files, ProcessSpec& spec);
 
-// Adds to the end of the case what each rank did, and which of them answers for it. `end` as in CaseFacts.
+// Adds the end of each rank to the end of the case, and which rank determines the verdict. CaseFacts describes `end`.
 void describe_ranks(const RankReports& reports, const RunFiles& run_files, const AttemptPlan& plan,
                     const ProcessEnd* end, AttemptEnded& event);
 

@@ -32,8 +32,8 @@ Result<LineRegex> LineRegex::compile(const std::string& pattern) {
 }
 
 bool LineRegex::matches(std::string_view line, bool complete) const {
-  // regexec ends at the first 0, of which a line may have some: each counts as another byte that nobody
-  // names. (REG_STARTEND, which takes a length, is not in every C library: musl has none.)
+  // regexec() stops at the first 0 byte. A line may contain such bytes, so each becomes another byte that no pattern
+  // names. REG_STARTEND, which takes a length, is missing in some C libraries, for example musl.
   std::string text(line);
   std::replace(text.begin(), text.end(), '\0', '\1');
   return ::regexec(regex_.get(), text.c_str(), 0, nullptr, complete ? 0 : REG_NOTEOL) == 0;

@@ -1,5 +1,5 @@
-// When a server is ready: `exec --ready-regex`. A line of its output says so. Then its clock starts, and a
-// file tells other programs.
+// Detects when a server is ready (`exec --ready-regex`): a line of its output matches. The clock of the case then
+// starts, and a file is created for other programs. RunningAttempt uses it.
 #pragma once
 
 #include <regex.h>
@@ -22,22 +22,23 @@ namespace proctor {
 class LineRegex {
  public:
   static Result<LineRegex> compile(const std::string& pattern);
-  // Whether it matches somewhere in `line`. If the line may go on, `$` does not match its end.
+  // Returns whether the expression matches in `line`. If the line is not `complete`, `$` does not match its end.
   bool matches(std::string_view line, bool complete) const;
 
  private:
   std::shared_ptr<const regex_t> regex_;
 };
 
+// The rule by which a server is ready.
 struct ReadyPolicy {
   LineRegex regex;
   std::optional<Milliseconds>
-      timeout;       // until it is ready; none: the case's own, which counts again from then
-  std::string file;  // exists from then until the command has ended; "": none
+      timeout;       // until it is ready; none: the timeout of the case, which restarts then
+  std::string file;  // exists from that time until the end of the command; "": none
 };
 
-// Whether one process is ready. It reads both streams line by line, each line cut at 4 KiB, also a last line
-// that has no end yet.
+// The readiness of one process. It reads both streams line by line, and cuts each line at 4 KiB. It also reads a last
+// line that is not complete.
 class Readiness {
  public:
   Readiness(ReadyPolicy policy, Clock::time_point started);
@@ -45,18 +46,18 @@ class Readiness {
   Readiness(const Readiness&) = delete;
   Readiness& operator=(const Readiness&) = delete;
 
-  // True, only once, if these bytes said that it is ready.
+  // Returns true once: when these bytes make the process ready.
   bool scan(Stream stream, std::string_view bytes, Clock::time_point now);
-  // Call this when no byte follows: a last line is then complete.
+  // Call this when no more bytes follow. A last line is then complete.
   void streams_ended(Clock::time_point now);
 
   bool is_ready() const { return ready_at_.has_value(); }
   const std::optional<Milliseconds>& timeout() const { return policy_.timeout; }
-  // How long it took, or none if it is not ready.
+  // Returns the time until it was ready, or nothing if it is not ready.
   std::optional<Measure> measure() const;
 
-  // Creates the file, complete or not at all. It holds one line of JSON: the pid of this process, the line
-  // that matched, and `devices`. It is removed at the end.
+  // Creates the file atomically. It contains one line of JSON: the pid of this process, the line that matched, and
+  // `devices`. The destructor removes it.
   Result<void> report(const std::vector<std::string>& devices);
 
  private:

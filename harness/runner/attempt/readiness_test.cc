@@ -23,7 +23,7 @@ ReadyPolicy policy(const std::string& pattern, const std::string& file = "") {
   return {.regex = *LineRegex::compile(pattern), .timeout = {}, .file = file};
 }
 
-// Which of the writes, on stdout, made it ready; -1: none.
+// Returns the index of the write to stdout that made the process ready; -1: none.
 int ready_at(const std::string& pattern, const std::vector<std::string>& writes) {
   Readiness readiness(policy(pattern), kStart);
   for (std::size_t i = 0; i < writes.size(); ++i) {

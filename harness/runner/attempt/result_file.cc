@@ -33,7 +33,7 @@ ResultText read_result_file(const std::string& path, std::uint64_t most) {
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return refused(fmt::format("its result file cannot be read: {}", std::strerror(errno)));
     size += static_cast<std::size_t>(got);
-    if (size > most) return too_large();  // somebody still writes to it
+    if (size > most) return too_large();  // another process still writes to it
     if (got == 0) {
       text.resize(size);
       return {.text = std::move(text), .refused = {}};

@@ -1,5 +1,6 @@
-// The file in which a program of another framework tells its results. The program may put anything in its place: what is
-// no regular file is not opened for reading, which could wait for ever, and no more is read than the runner can hold.
+// Reads the file to which a program of another framework writes its results. The program may replace it by anything. A
+// file that is not a regular file is not opened for reading, because that could block. The size is limited to the
+// memory of the runner.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +12,11 @@ namespace proctor {
 
 inline constexpr std::uint64_t kMostResult = 64 * 1024 * 1024;
 
+// The content of a result file, or why it was not read.
 struct ResultText {
-  std::string text;  // "": there is none
+  std::string text;  // "": the file does not exist or is refused
   std::string
-      refused;  // why it is not read: "its result file is not a regular file"; "" also where there is none
+      refused;  // why it is not read: "its result file is not a regular file"; "" also if it does not exist
 };
 
 ResultText read_result_file(const std::string& path, std::uint64_t most = kMostResult);

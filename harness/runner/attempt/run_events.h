@@ -1,4 +1,4 @@
-// RunEvents passes on the events of a run. Many events have the time since its beginning.
+// Passes on the events of a run, and has its start time. Many events have the time since then. Runner owns it.
 #pragma once
 
 #include <cstdint>

@@ -18,9 +18,11 @@ namespace proctor {
 namespace {
 
 constexpr std::size_t kMostNamed = 5;
-constexpr std::chrono::milliseconds kClockStep{20};  // the clock of files goes in steps of the kernel's timer
+constexpr std::chrono::milliseconds kClockStep{
+    20};  // the clock of files has the resolution of the kernel's timer
 
-// The kernel grants a lease for writing only if no other process has the file open or mapped (fcntl(2), F_SETLEASE).
+// Returns whether no other process has the file open or mapped. Only then the kernel grants a write lease (fcntl(2),
+// F_SETLEASE).
 bool is_unheld(const UniqueFd& file) {
   if (fcntl(file.get(), F_SETLEASE, F_WRLCK) != 0) return false;
   fcntl(file.get(), F_SETLEASE, F_UNLCK);
@@ -54,7 +56,7 @@ void add_segments(const std::string& file, std::chrono::system_clock::time_point
                   std::vector<SharedMemory>& found) {
   std::istringstream lines(read_file_or_empty(file));
   std::string line;
-  std::getline(lines, line);  // the names of the columns
+  std::getline(lines, line);  // the header line
   while (std::getline(lines, line)) {
     std::istringstream fields(line);
     std::string skipped;

@@ -30,7 +30,7 @@ class SharedMemoryTest : public testing::Test {
   }
   std::vector<SharedMemory> unheld() const { return unheld_shared_memory(begin_, places_); }
 
-  TempDir directory_{"/dev/shm"};  // on an overlay the kernel reports another device for a mapped file
+  TempDir directory_{"/dev/shm"};  // on an overlay, the kernel reports a different device for a mapped file
   TempDir segments_;
   const SharedMemoryPlaces places_{.directory = directory_.string(), .segments = segments_.string() + "/shm"};
   const std::chrono::system_clock::time_point begin_ =

@@ -35,7 +35,7 @@ void StartCosts::add(const Suite& suite, Milliseconds whole, Milliseconds own) {
   sum.around += whole - own;
 }
 
-// If processes ran in parallel, the sum of their times is longer than the run.
+// Returns the warnings. If processes run in parallel, the sum of their times is longer than the run.
 std::vector<Warning> StartCosts::proposals(Milliseconds run) const {
   std::vector<Warning> warnings;
   for (const auto& [suite, sum] : sums_) {

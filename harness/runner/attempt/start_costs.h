@@ -1,5 +1,6 @@
-// What processes of one case each cost beside their cases, by suite. A framework that registers or collects everything
-// to run a single test may spend more time there than in the tests: then a warning proposes to share processes.
+// Sums the time that processes of one case spend outside of their cases, by suite. A framework that registers or
+// collects all tests to run a single one may spend most of its time there. A warning then proposes shared processes.
+// CaseObserver uses it.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +15,15 @@ namespace proctor {
 
 class StartCosts {
  public:
-  // A process that ran one case alone took `whole`, and the case itself `own` of it.
+  // Adds a process of one case. It took `whole`, and the case itself `own` of this time.
   void add(const Suite& suite, Milliseconds whole, Milliseconds own);
-  // One for each suite that would make a run of this length shorter by seconds.
+  // Returns one warning for each suite in which shared processes would save seconds in a run of this length.
   std::vector<Warning> proposals(Milliseconds run) const;
 
  private:
   struct Sum {
     std::size_t processes = 0;
-    Milliseconds around{};  // start, collection, and the end
+    Milliseconds around{};  // start, collection and end
     Milliseconds own{};
   };
 

@@ -6,16 +6,17 @@
 namespace proctor {
 namespace {
 
-// From the death of a case to the signal's arrival here: whoever sends it may lose the processor in between.
+// The longest time between the death of a case and the arrival of the signal at the runner. The sender may be
+// descheduled in between.
 constexpr Milliseconds kAfterStopSignal{500};
-// The same of one that handles the signal, and exits with a code of its own. Each failed case waits so long: on a busy
-// machine the signal may come later.
+// The same for a process that handles the signal and exits with a code of its own. Each failed case waits for this
+// time, so it is short. On a busy machine the signal may arrive later.
 constexpr Milliseconds kAfterBadCode{20};
 constexpr int kShellSignalBase = 128;
 
 bool is_stop_signal(int signal) { return signal == SIGINT || signal == SIGTERM || signal == SIGHUP; }
 
-// How long after this end a signal to the runner is taken for its cause.
+// Returns how long after this end a signal to the runner counts as its cause.
 Milliseconds window_of(const ProcessEnd& end) {
   if (end.cause != EndCause::kExited) return Milliseconds(0);
   if (end.exit_signal) return is_stop_signal(*end.exit_signal) ? kAfterStopSignal : Milliseconds(0);
@@ -32,7 +33,7 @@ void StopOrder::give(int signal, std::optional<Reason> reason) {
   if (reason != Reason::kInterrupted) return;
   signal_ = signal;
   interrupted_at_ = Clock::now();
-  timer_.cancel();  // what is held goes on now
+  timer_.cancel();  // a held end is passed on now
 }
 
 bool StopOrder::explains(const ProcessEnd& end) const {

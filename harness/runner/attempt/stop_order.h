@@ -1,8 +1,9 @@
-// Why the runner ends a process early, and whether a process that ended by itself was ended by the same signal.
+// Keeps the reason why the runner ends a process early. It also detects that a process ended by the same signal as the
+// runner.
 //
-// Slurm and systemd send the signal that ends a job to all of its processes at once. Then a case may die of it before
-// the runner has heard of it: that is an interruption, not a crash. So an end that looks like one is held back for a
-// moment. Only a signal to the runner itself makes it an interruption; a case that nobody interrupts keeps its verdict.
+// Slurm and systemd send the signal that ends a job to all of its processes at once. A case may die before the runner
+// receives the signal. That is an interruption, not a crash. Therefore an end that could be one is held back for a
+// moment. It becomes an interruption only if the runner itself receives a signal. Otherwise the case keeps its verdict.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -22,13 +23,13 @@ class StopOrder {
  public:
   explicit StopOrder(boost::asio::io_context& io) : timer_(io) {}
 
-  // The first reason counts. Reason::kInterrupted: the caller of the run sent `signal`.
+  // Only the first reason counts. Reason::kInterrupted means that the caller of the run sent `signal`.
   void give(int signal, std::optional<Reason> reason);
   const std::optional<Reason>& reason() const { return reason_; }
-  int signal() const { return signal_; }  // sent by the caller of the run; 0: by nobody
+  int signal() const { return signal_; }  // sent by the caller of the run; 0: none
 
-  // Hands over the end of a process once it is known what ended it, at once or from the loop: as it is, or with the
-  // cause kStopped.
+  // Calls `then` with the end of a process when its cause is certain, at once or from the loop. The end is unchanged,
+  // or has the cause kStopped.
   void settle(const ProcessEnd& end, std::function<void(const ProcessEnd&)> then);
 
  private:

@@ -8,7 +8,7 @@
 namespace proctor {
 namespace {
 
-// The ends that came out, by their cause; each test lets the loop run until nothing is held any more.
+// Collects the causes of the ends. Each test runs the loop until no end is held.
 class StopOrderTest : public testing::Test {
  protected:
   static ProcessEnd died_of(int signal) {
@@ -38,7 +38,7 @@ TEST_F(StopOrderTest, SignalDeathJustBeforeStopIsStop) {
     StopOrder order(io);
     EndCause cause = EndCause::kSpawnFailed;
     ProcessEnd now = end;
-    now.leader_ended = Clock::now() + Milliseconds(60'000);  // a busy machine cannot make it late
+    now.leader_ended = Clock::now() + Milliseconds(60'000);  // a slow machine cannot exceed this time
     order.settle(now, [&](const ProcessEnd& settled) { cause = settled.cause; });
     io.poll();
     EXPECT_EQ(cause, EndCause::kSpawnFailed) << "not held";

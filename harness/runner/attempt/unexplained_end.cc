@@ -8,7 +8,7 @@
 namespace proctor {
 namespace {
 
-// Whether this exit code makes a good case bad, and no case before it explains the code.
+// Returns whether this exit code makes a good case bad and no earlier case explains the code.
 bool is_unexplained(int code, const AttemptPlan& plan, const CaseTracker& cases) {
   CaseEnd end{.child = cases.child(), .went_on = true, .another_was_bad = cases.another_was_bad()};
   if (is_bad(plan.kind().judge(end).outcome)) return false;

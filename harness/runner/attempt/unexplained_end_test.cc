@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// A process of the cases a and b, both of which began.
+// A process with the cases a and b, both of which began.
 class UnexplainedEndTest : public testing::Test {
  protected:
   UnexplainedEndTest() {
@@ -30,7 +30,8 @@ class UnexplainedEndTest : public testing::Test {
     end_.exit_code = 0;
   }
 
-  // `a` and `b`: the results of the cases; "" if the process ended in the case.
+  // Returns the result of unexplained_end(). `a` and `b` are the results of the cases; "" if the process ended in the
+  // case.
   std::string why(const std::string& a, const std::string& b) {
     CaseTracker cases(plan_, /*starting=*/false);
     for (const std::size_t which : {0u, 1u}) {

@@ -33,17 +33,17 @@ Verdict judge_limit(const AttemptEvidence& evidence, Outcome outcome) {
   return {outcome, reason.empty() ? Reason::kShutdown : reason};
 }
 
-// A server that ends well before it served has not done its work.
+// A server that exits with success before it was ready has failed.
 Verdict judge_readiness(const AttemptEvidence& evidence, Verdict verdict) {
   if (!evidence.not_ready || verdict.outcome != Outcome::kPass) return verdict;
   return {Outcome::kFail, Reason::kNotReady};
 }
 
-// A server ends because somebody ends it.
+// A server ends regularly because another process stops it.
 Verdict judge_stopped(const AttemptEvidence& evidence) {
   const bool as_reported = evidence.exit_signal == evidence.reported_to_end || evidence.exit_code == 0;
   if (evidence.reported_to_end != 0 && as_reported) return {Outcome::kPass, {}};
-  const bool killed = evidence.exit_signal == SIGKILL;  // the grace was over
+  const bool killed = evidence.exit_signal == SIGKILL;  // the grace period was over
   if (evidence.reported_to_end != 0 && evidence.exit_signal && !killed) return judge_exit(evidence);
   return {Outcome::kNotrun, evidence.stop_reason};
 }

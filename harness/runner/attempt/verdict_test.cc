@@ -32,7 +32,7 @@ ChildReport said(const std::vector<std::string>& lines) {
   return report;
 }
 
-// What the process did beats what it said: the same verdict for every kind, even next to a perfect result.
+// The end of the process overrides its report: the verdict is the same for every kind, even with a perfect result.
 TEST(Verdict, EndCausePrecedesChildResult) {
   const struct {
     EndCause cause;
@@ -157,7 +157,7 @@ TEST(Verdict, JudgesCommandByExitCode) {
   }
 }
 
-// `exec --ready-regex`: somebody ends it, as servers are ended.
+// `exec --ready-regex`: another process stops the server, which is its regular end.
 TEST(Verdict, JudgesServerStoppedBySignal) {
   const struct {
     int reported;
@@ -311,7 +311,7 @@ TEST(Verdict, ContinuingProcessNeedsNoExitCode) {
 
 TEST(Verdict, JudgesGtestWithListener) {
   const struct {
-    std::optional<int> code;  // none: it went on
+    std::optional<int> code;  // none: the process began another case
     std::vector<std::string> lines;
     bool another_was_bad;
     const char* verdict;

@@ -5,7 +5,7 @@
 namespace proctor {
 namespace {
 
-// "61", "0.3": whole seconds from ten on.
+// Returns "61" or "0.3": whole seconds from ten on.
 std::string seconds(Microseconds time) {
   const double value = std::chrono::duration<double>(time).count();
   return value < 10 ? fmt::format("{:.1f}", value) : fmt::format("{:.0f}", value);

@@ -21,12 +21,12 @@
 namespace proctor {
 namespace {
 
-// Every JAX reads the first name. One that reads the second refuses both together.
+// Every version of JAX reads the first name. A version that reads the second one refuses both together.
 constexpr const char* kJaxPart = "XLA_PYTHON_CLIENT_MEM_FRACTION";
 constexpr const char* kNewJaxPart = "XLA_CLIENT_MEM_FRACTION";
 
-// What tells a program how much memory of each device it may take. CuPy takes bytes; JAX takes the part of the device that
-// it reserves, here of the smallest one. Other frameworks read no variable for it.
+// Returns the variables that limit the memory of each device. CuPy takes bytes. JAX takes a fraction of the device,
+// here of the smallest one. Other frameworks have no such variable.
 Environment memory_cap(std::uint64_t cap, Backend backend, const std::vector<LeasedDevice>& leased) {
   if (cap == 0 || leased.empty()) return {};
   Environment variables = {{kMemoryCapVariable, std::to_string(cap)}};
@@ -35,7 +35,8 @@ Environment memory_cap(std::uint64_t cap, Backend backend, const std::vector<Lea
   const auto smallest = std::ranges::min_element(leased, {}, &LeasedDevice::memory_bytes)->memory_bytes;
   if (smallest > cap) {
     const auto part = static_cast<double>(cap) / static_cast<double>(smallest);
-    // No more than the cap, and more than nothing: the least cap of the largest card is some millionths.
+    // The value is rounded down to stay below the cap. It stays above zero: the least cap of the largest card is some
+    // millionths.
     variables[kJaxPart] = fmt::format("{:.9f}", std::floor(part * 1e9) / 1e9);
   }
   return variables;
@@ -139,7 +140,9 @@ Result<CaseEnvironment> CaseEnvironments::build(const Process& process,
   const auto leased = this->leased(device_ids);
   const auto found = simulations_.find(process.backend);
   const SimEnvironment* simulation = found == simulations_.end() ? nullptr : &found->second;
-  if (simulation != nullptr && !simulation->whole && leased.empty()) simulation = nullptr;  // it reaches none
+  if (simulation != nullptr && !simulation->whole && leased.empty())
+    simulation = nullptr;  // the case has no simulated
+                           // device
   if (simulation != nullptr) {
     for (const auto& name : simulation->unset) environment->erase(name);
   }
@@ -171,14 +174,14 @@ namespace {
 constexpr const char* kPythonPath = "PYTHONPATH";
 constexpr std::size_t kShown = 200;
 
-// What the caller or the suite says, without what we put before it.
+// Returns the value of the caller or of the suite, without the prefix that Proctor added.
 std::string without(const std::string& ours, const std::string& value) {
   if (ours.empty() || !value.starts_with(ours)) return value;
   const std::string rest = value.substr(ours.size());
   return rest.empty() || rest.front() == ':' ? rest.substr(rest.empty() ? 0 : 1) : value;
 }
 
-// A value with which it does nothing, as the kind itself sets it so that no other holds.
+// Returns whether the value has no effect. A kind sets such a value to disable other values.
 bool is_harmless(const Kind& kind, const std::string& name, const std::string& value) {
   const auto& filters = kind.traits().caller_filters;
   return std::ranges::find(filters, name) != filters.end() && kind.instead_of(name, value).empty();
@@ -195,7 +198,7 @@ std::vector<NarrowingVariable> narrowing_variables(const Suite& suite, const Env
     if (!is_narrowing_variable(name)) continue;
     const auto of_suite = suite.env.find(name);
     const auto of_caller = caller.find(name);
-    if (of_suite == suite.env.end() && of_caller == caller.end()) continue;  // a simulation's
+    if (of_suite == suite.env.end() && of_caller == caller.end()) continue;  // set by a simulation
     std::string value = of_suite != suite.env.end() ? of_suite->second : of_caller->second;
     if (name == kPythonPath) value = without(our_python_path, value);
     if (!is_narrowing_variable(name, value, suite.kind->name()) || is_harmless(*suite.kind, name, value))

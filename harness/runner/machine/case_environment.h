@@ -1,9 +1,10 @@
-// The environment of every case of a run: the base environment of its kind, the suite's own variables, the
-// visibility of its devices, and the simulation, in this order, so that nothing that a caller or a suite has set
-// moves a case to another device than its own. Equal requests are answered from memory.
+// Makes the environment of each case of a run. It consists of the base environment of its kind, the variables of the
+// suite, the visibility of its devices and the simulation, in this order. Thus a variable of a caller or a suite cannot
+// move a case to another device. Equal requests return a cached result.
 //
-// Which variables of the caller, or of a suite, decide what the suite's processes run and how they judge
-// (harness/base/narrowing_variables.h): of those that its processes have indeed, and that neither we nor a simulation set.
+// It also lists the variables of the caller and of suites that determine what the processes of a suite run and how they
+// judge (harness/base/narrowing_variables.h). The list has only variables that the processes receive and that neither
+// Proctor nor a simulation sets.
 #pragma once
 
 #include <map>
@@ -20,34 +21,36 @@
 
 namespace proctor {
 
-// `devices` as the text of PROCTOR_DEVICES.
+// Returns `devices` as the text of PROCTOR_DEVICES.
 std::string devices_json(const std::vector<LeasedDevice>& devices);
 
+// The environment of a process.
 struct CaseEnvironment {
-  std::vector<std::string> variables;           // NAME=VALUE, all of them
-  std::vector<EnvironmentVariable> visibility;  // those that decide which devices are seen
+  std::vector<std::string> variables;           // all variables, as NAME=VALUE
+  std::vector<EnvironmentVariable> visibility;  // the variables that determine which devices are visible
 };
 
+// Makes and caches environments. finish_run() and the probes use it.
 class CaseEnvironments {
  public:
-  // `tmpdir`: TMPDIR of kinds with a strict environment, until an attempt has its own. `extent`: the run's,
-  // for kind proctor.
+  // `tmpdir` is TMPDIR of kinds with a strict environment, until an attempt has its own. `extent` is the extent of the
+  // run, for kind proctor.
   CaseEnvironments(Environment caller, std::vector<LeasedDevice> devices, SimEnvironments simulations,
                    std::string tmpdir, Extent extent);
 
-  // The environment of a case of `suite` that holds the devices with these ids.
+  // Returns the environment of a case of `suite` that holds the devices with these ids.
   Result<CaseEnvironment> of(const Suite& suite, const std::vector<std::string>& device_ids);
-  // The environment of a program of ours that is no case and uses these devices.
+  // Returns the environment of a program of Proctor that is not a case and uses these devices.
   Result<CaseEnvironment> of_program(Backend backend, const std::vector<std::string>& device_ids);
 
  private:
-  // What the environment of a process depends on, besides its devices.
+  // The facts, besides its devices, that determine the environment of a process.
   struct Process {
     bool ours = true;
     Backend backend = Backend::kNone;
     std::string mask = "uuid";
-    std::string hierarchy = {};  // "" = the caller's, else composite
-    std::uint64_t mem_cap = 0;   // 0: none
+    std::string hierarchy = {};  // "" = the value of the caller, else composite
+    std::uint64_t mem_cap = 0;   // 0: no limit
     std::map<std::string, std::string> env = {};
     std::vector<std::string_view> not_from_caller = {};
   };
@@ -69,13 +72,13 @@ class CaseEnvironments {
   std::map<std::string, CaseEnvironment> built_;
 };
 
-// `child`: NAME=VALUE, all that a process of `suite` has. `our_python_path`: what stands before the PYTHONPATH of a suite
-// of pytest.
+// `child` has all variables of a process of `suite`, as NAME=VALUE. `our_python_path` is the prefix that Proctor adds
+// to PYTHONPATH of a pytest suite.
 std::vector<NarrowingVariable> narrowing_variables(const Suite& suite, const Environment& caller,
                                                    const std::vector<std::string>& child,
                                                    const std::string& our_python_path);
 
-// Lines for the head of the console, one for each variable.
+// Returns one line per variable, for the head of the console.
 std::vector<std::string> describe_narrowing(const std::vector<NarrowingVariable>& variables);
 
 }  // namespace proctor

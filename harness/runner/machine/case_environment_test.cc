@@ -25,7 +25,7 @@ Suite xpu_suite() {
   return suite;
 }
 
-// Two simulated cards, in the order that the probe found them.
+// Two simulated cards, in the order of the probe.
 std::vector<LeasedDevice> two_cards() {
   LeasedDevice first;
   first.id = "xpu-sim:0";
@@ -77,7 +77,7 @@ TEST(CaseEnvironments, CaseWithoutDevicesSeesNoSimulation) {
   EXPECT_THAT(environment, Not(Contains("ZE_ENABLE_ALT_DRIVERS=/lib/simulator.so")));
 }
 
-// Both vendors are simulated in one run: a case reaches its own, and the other one is hidden from it.
+// Both vendors are simulated in one run. A case sees the devices of its vendor, and those of the other one are hidden.
 TEST(CaseEnvironments, CaseSeesOnlySimulationOfOwnVendor) {
   auto devices = two_cards();
   LeasedDevice nvidia;
@@ -108,7 +108,7 @@ TEST(CaseEnvironments, ProctorSuitesReceiveSizeWithoutFaults) {
   EXPECT_THAT(environment, Each(Not(StartsWith("PROCTOR_SIM_FAULTS="))));
 }
 
-// What a suite sets cannot show it another device, should it ever come to hold such a variable.
+// A variable of a suite, even one that selects devices, cannot show another device.
 TEST(CaseEnvironments, VisibilityOverridesSuiteVariables) {
   CaseEnvironments environments({{"ONEAPI_DEVICE_SELECTOR", "level_zero:1"}}, two_cards(),
                                 {{Backend::kXpu, simulation(false)}}, "/tmp/x", {});
@@ -132,7 +132,7 @@ TEST(CaseEnvironments, VisibilityOverridesSuiteVariables) {
   }
 }
 
-// The suite's, else the caller's, else composite.
+// The hierarchy is the value of the suite, else of the caller, else composite.
 TEST(CaseEnvironments, HierarchyPrecedenceIsSuiteThenCaller) {
   auto cards = two_cards();
   for (int i = 0; i < 2; ++i) {
@@ -165,7 +165,7 @@ TEST(CaseEnvironments, RecordSourceOfVisibilityVariables) {
   EXPECT_EQ(said["ZE_AFFINITY_MASK"].value, "1");
   EXPECT_EQ(said["ZE_AFFINITY_MASK"].by, "proctor");
   EXPECT_EQ(said["ZE_ENABLE_ALT_DRIVERS"].by, "simulation");
-  // Each of them is what the process has.
+  // The process has each of these variables.
   for (const auto& [name, variable] : said) {
     if (variable.value) {
       EXPECT_THAT(environment->variables, Contains(name + "=" + *variable.value));
@@ -175,7 +175,7 @@ TEST(CaseEnvironments, RecordSourceOfVisibilityVariables) {
   }
 }
 
-// So that a visibility check knows which other devices it may name in a mask.
+// A visibility check needs to know which other devices it may name in a mask.
 TEST(CaseEnvironments, CudaSuitesReceiveDevicePool) {
   std::vector<LeasedDevice> devices = two_cards();
   for (const char* uuid : {"GPU-a", "GPU-b"}) {
@@ -198,7 +198,7 @@ TEST(CaseEnvironments, CudaSuitesReceiveDevicePool) {
   EXPECT_THAT(foreign->variables, Each(Not(StartsWith("PROCTOR_POOL="))));
 }
 
-// The cap is told to every program that has a device, and to frameworks in the variables that they document.
+// Every program with a device receives the cap. Frameworks receive it in the variables that they document.
 TEST(CaseEnvironments, PassMemoryCapToFrameworks) {
   LeasedDevice card;
   card.id = "cuda-sim:0";
@@ -256,7 +256,7 @@ Suite pytest_suite() {
   return suite;
 }
 
-// "NAME=VALUE by covered_by"
+// Returns entries of the form "NAME=VALUE by covered_by".
 std::vector<std::string> reported(const Suite& suite, const Environment& caller, const Environment& child) {
   std::vector<std::string> all;
   for (const auto& one : narrowing_variables(suite, caller, to_list(child), "/share/pytest"))

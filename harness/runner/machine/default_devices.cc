@@ -22,7 +22,8 @@ bool contains(const std::vector<Backend>& backends, Backend backend) {
   return std::ranges::find(backends, backend) != backends.end();
 }
 
-// A program may need the libraries of several vendors: the one that is here, else one without which it cannot start.
+// Returns the library that selects the vendor. A program may need libraries of several vendors. A library of a present
+// vendor has precedence over a library without which the program cannot start.
 const NeededBackend* library_of(const std::vector<NeededBackend>& needed, const DeviceSurroundings& around) {
   for (const Backend backend : around.present) {
     const auto found = std::ranges::find(needed, backend, &NeededBackend::backend);
@@ -32,7 +33,7 @@ const NeededBackend* library_of(const std::vector<NeededBackend>& needed, const 
   return certain == needed.end() ? nullptr : &*certain;
 }
 
-// A program that has the runtime inside does not load the simulated one.
+// Returns the reason. A program with a linked CUDA runtime does not load the simulated one.
 std::string reason_of(const NeededBackend& library, const DeviceSurroundings& around) {
   const bool in_vain = library.backend == Backend::kCuda && !library.certain && around.simulated;
   return library.why + (in_vain ? "; simulated cards need libcudart.so: docs/reference/cuda-runtime.md" : "");
@@ -48,7 +49,7 @@ std::vector<Backend> keys_of(const auto& map) {
   return keys;
 }
 
-// Of the vendors whose devices the caller's masks name, those that are here.
+// Returns the present vendors whose devices the caller's masks name.
 std::vector<Backend> masked_vendors(const DeviceSurroundings& around) {
   std::vector<Backend> vendors = keys_of(around.masks);
   std::erase_if(vendors, [&](Backend backend) { return !contains(around.present, backend); });
@@ -61,7 +62,8 @@ std::vector<Backend> eligible_vendors(const DeviceSurroundings& around) {
   return vendors;
 }
 
-// Devices are wanted, of whichever vendor. If there are none, either vendor serves to report that.
+// Returns the most likely vendor if a suite requires devices. If no devices exist, any vendor is suitable for the
+// report about this.
 Backend likeliest(const Suite& suite, const NeededBackend* library, const DeviceSurroundings& around) {
   if (!suite.hierarchy.empty()) return Backend::kXpu;
   if (library != nullptr) return library->backend;
@@ -102,7 +104,8 @@ std::string which_vendor(const Suite& suite) {
       suite.name);
 }
 
-// Names devices, or hides all of them. An invalid mask counts as one that names some: whoever uses it reports it.
+// Returns whether the mask hides all devices. An invalid mask counts as one that names devices: the user of the mask
+// reports it.
 bool hides_all(Backend backend, const std::string& mask) {
   return backend == Backend::kCuda && (mask.empty() || mask.starts_with("-1") || mask == "NoDevFiles");
 }

@@ -118,7 +118,7 @@ TEST(DefaultDevices, MaskOfAbsentVendorIsIgnored) {
   EXPECT_EQ(defaults(SuiteRole::kTestProgram, {}, around).devices, 0);
 }
 
-TEST(DefaultDevices, MasksOfBothVendorsWarn) {  // as Slurm sets them
+TEST(DefaultDevices, MasksOfBothVendorsWarn) {  // Slurm sets masks of both vendors
   DeviceSurroundings around = machine_with({kXpu, kCuda});
   around.masks = {{kCuda, "CUDA_VISIBLE_DEVICES=0"}, {kXpu, "ZE_AFFINITY_MASK=0"}};
   EXPECT_THAT(defaults(SuiteRole::kCommand, {}, around).warning, HasSubstr("both vendors"));
@@ -191,7 +191,7 @@ TEST(DefaultDevices, NamedDevicesDetermineVendor) {
 
 using testing::ElementsAre;
 
-// Two NVIDIA devices and no driver of Intel's.
+// Two NVIDIA devices, and no Intel driver.
 FoundDevices with_nvidia() {
   FoundDevices devices;
   for (const char* id : {"cuda:GPU-1", "cuda:GPU-2"}) {
@@ -204,7 +204,7 @@ FoundDevices with_nvidia() {
   return devices;
 }
 
-// One suite for each, with a case that needs one device.
+// Returns a plan with one suite per backend. Each suite has a case that needs one device.
 Plan plan_of(const std::vector<Backend>& backends) {
   Plan plan;
   for (const Backend backend : backends) {
@@ -244,7 +244,7 @@ TEST(DeviceShortage, CountAppliesToEachBackend) {
   EXPECT_THAT(lacks({Backend::kNone}, {.count = 0}), IsEmpty());
 }
 
-// Nobody knows which vendor's device was meant.
+// The vendor of the requested device is unknown.
 TEST(DeviceShortage, TextWithoutBackendNamesNoVendor) {
   EXPECT_EQ(to_string(DeviceShortage{.backend = "", .asked = 1, .present = 0, .why = ""}),
             "1 device requested, 0 present");

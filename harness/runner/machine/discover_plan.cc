@@ -52,8 +52,8 @@ ListOutput to_list_output(ProcessEnd end, std::vector<std::string> lines) {
   return output;
 }
 
-// Our own suites for CUDA list their cases without it, but they start only where its library is. The
-// simulated one will do, after all that the caller has.
+// Proctor's suites for CUDA list their cases without devices, but they start only if the CUDA library exists. The
+// simulated library is sufficient. It has a lower priority than the paths of the caller.
 void add_simulated_libraries(const std::string& programs, Environment& environment) {
   const auto simulated = cuda_environment({}, simulator_directories(programs));
   if (simulated.library_directory.empty()) return;
@@ -61,18 +61,19 @@ void add_simulated_libraries(const std::string& programs, Environment& environme
   path = path.empty() ? simulated.library_directory : prepended(path, simulated.library_directory);
 }
 
-// A listing command, contained and with a deadline: in the environment of the caller, with every device
-// hidden, or with devices of its backend, leased for as long as it runs.
+// A listing command, contained and with a deadline. All devices are hidden from it, or it gets leased devices of its
+// backend.
 class Listing {
  public:
   Listing(Machine& machine, const PlanOptions& options) : machine_(machine), options_(options) {}
 
-  // A driver that hangs must not hang discovery: it sees no device.
+  // Lists without a visible device, because a driver that hangs must not block discovery.
   Result<ListOutput> without_devices(const ListCommand& command);
-  // With as many devices as its cases get, or as many as there are. Those that other runs hold are waited for as long
-  // as by a case: which cases there are must not depend on who else is there.
+  // Lists with as many devices as the cases get, or as many as exist. It waits for devices of other runs as long as a
+  // case does, because the set of cases must not depend on other runs.
   Result<ListOutput> with_devices(const Suite& suite, const ListCommand& command);
-  // Whether the last listing had devices. That of a suite which may turn out to need none does not wait for them.
+  // Returns whether the last listing had devices. The listing of a suite that may not need devices does not wait for
+  // them.
   bool saw_devices() const { return saw_devices_; }
 
  private:
@@ -99,7 +100,7 @@ Result<std::string> Listing::new_file() {
   return (*scratch)->new_file_name();
 }
 
-// What a listing wrote to its file: a regular one, of a size that can be kept.
+// Reads the file of a listing, if it is a regular file of acceptable size.
 std::string read_list_file(const std::string& file) {
   auto text = read_regular(file, kMaxEventBytes);
   std::error_code ignored;
@@ -173,7 +174,7 @@ Result<ListOutput> Listing::without_devices(const ListCommand& command) {
               .host_pids = command.host_pids});
 }
 
-// When a lease may have ended, or after a second: other machines may use the directory too.
+// Waits until a lease may have ended, or for a second: other machines may use the directory too.
 void await_change(const LeaseDirectory& leases, Clock::time_point until) {
   const auto left = std::chrono::ceil<Milliseconds>(until - Clock::now());
   const auto longest = std::clamp(left, Milliseconds(0), kAskAgain);
@@ -190,7 +191,7 @@ std::string why_drained(DevicePool& pool) {
   return why;
 }
 
-// None: there is no device at all, which the run says.
+// Returns nothing if no device exists. The run reports this.
 Result<std::vector<std::string>> Listing::lease(const Suite& suite, DevicePool& pool) const {
   const std::string backend(to_string(suite.backend));
   const std::string what = "list the cases of suite " + suite.name + " with its devices: ";
@@ -201,7 +202,7 @@ Result<std::vector<std::string>> Listing::lease(const Suite& suite, DevicePool& 
     const int count = std::min(std::max(1, suite.devices), there.value_or(suite.devices));
     if (auto ids = pool.lease(backend, count, "listing of " + suite.name)) return *std::move(ids);
     if (suite.devices_by == DevicesBy::kAuto) return std::vector<std::string>();
-    if (const auto left = pool.width(backend); left != there) {  // one was found to be drained
+    if (const auto left = pool.width(backend); left != there) {  // a device was found to be drained
       there = left;
       if (there == 0) return machine_error(what + why_drained(pool));
       continue;
@@ -216,7 +217,7 @@ Result<std::vector<std::string>> Listing::lease(const Suite& suite, DevicePool& 
   }
 }
 
-// A suite whose kind is being recognised is of none yet, so that its environment has the caller's filters of every kind.
+// The kind of such a suite is not known yet, so its environment has the caller's filters of every kind.
 std::vector<std::string> without_caller_filters(std::vector<std::string> variables, const Suite& suite) {
   for (const std::string& name : all_caller_filters()) {
     if (!suite.env.contains(name)) unset_variable(variables, name);
@@ -238,7 +239,8 @@ Result<ListOutput> Listing::with_devices(const Suite& suite, const ListCommand& 
     return output;
   }
   saw_devices_ = true;
-  // Simulated devices of its own, unless other runs share them too: nothing of a listing is in the ledger of the run.
+  // The listing gets separate simulated devices, unless other runs share them too. Thus the ledger of the run has no
+  // entry of a listing.
   const auto scratch = machine_.scratch();
   if (!scratch) return scratch.error();
   const auto state = (*scratch)->new_directory();
@@ -260,7 +262,7 @@ Result<ListOutput> Listing::with_devices(const Suite& suite, const ListCommand& 
                      .file_option = command.file_option,
                      .leases = pool.descriptors(*ids),
                      .host_pids = command.host_pids});
-  // As it was found: nobody has examined it. What was killed may have left something there, and stays dirty.
+  // Devices return in their earlier state, because they were not examined. After a killed listing they stay dirty.
   if (output && output->exit_code) pool.return_unused(*ids);
   return output;
 }
@@ -273,7 +275,7 @@ void choose_provider(const std::string& provider, Config& config) {
   }
 }
 
-// A provider of nothing would be a choice without an effect.
+// Refuses a provider if no case uses it, because the option would appear to have an effect.
 Result<void> check_provider(const std::string& provider, const Plan& plan) {
   const bool used = std::ranges::any_of(plan.cases, [&plan](const Case& test) {
     const auto& env = plan.suites[test.suite].env;
@@ -285,8 +287,8 @@ Result<void> check_provider(const std::string& provider, const Plan& plan) {
       "Run `proctor run collectives`.");
 }
 
-// Each selected case has to have the point: a case that would be tried with all of its points instead would say more
-// than was asked, and one with none of them less.
+// Refuses a point that a selected case lacks. A case that ran with all of its points would prove more than was
+// requested, and a case without points would prove less.
 Result<void> check_point(const std::string& point, const Plan& plan) {
   if (point.empty()) return {};
   for (const Case& test : plan.cases) {
@@ -299,7 +301,7 @@ std::string exec_options(const MachineOptions& machine) {
   return machine.sim.empty() ? "" : " --sim " + shell_quote(machine.sim);
 }
 
-// Nobody asked for a backend: the suites of those that are simulated.
+// Removes suites of backends that are not simulated. Used if no backend is requested.
 void leave_out_not_simulated(const Simulation& simulation, std::vector<BuiltinSuite>& suites) {
   const auto simulated = backends_of(simulation.topology);
   std::erase_if(suites, [&](const BuiltinSuite& suite) {
@@ -319,8 +321,8 @@ Result<PlanOutcome> discover_plan(const PlanOptions& options, Machine& machine) 
   auto config = config_of(*files, options.limits, builtins);
   if (!config) return config.error();
   machine.lease_in(config->run.machine.state_dir);
-  // Also where nothing has to be listed: a layer that does not work here is refused before anything is started.
-  // Not before the files of others are read: whoever dies of one leaves no cgroup.
+  // This runs even if nothing has to be listed: a layer that does not work here is refused before any program is
+  // started. It runs after the files of the user are read, so that a failure in these files leaves no cgroup.
   if (auto containment = machine.containment(); !containment) return containment.error();
   choose_provider(options.provider, *config);
   const auto python_path = machine.caller().find("PYTHONPATH");

@@ -19,9 +19,9 @@ namespace proctor {
 namespace {
 
 constexpr const char* kCtestVariable = "CTEST_RESOURCE_GROUP_COUNT";
-constexpr const char* kNoMigInstance = "no_mig_instance";  // of the probe
+constexpr const char* kNoMigInstance = "no_mig_instance";  // a problem that the probe reports
 constexpr const char* kDevicesOption = "--devices";
-constexpr std::size_t kShortestPrefix = 4;  // of a UUID or an id: a shorter one may be a slip
+constexpr std::size_t kShortestPrefix = 4;  // of a UUID or an id: a shorter prefix may be a mistake
 
 std::string value_of(const Environment& environment, const std::string& name) {
   const auto it = environment.find(name);
@@ -30,14 +30,14 @@ std::string value_of(const Environment& environment, const std::string& name) {
 
 std::string key_of(Backend backend) { return std::string(to_string(backend)); }
 
-// A vendor that is not there at all, as against one whose devices cannot be used.
+// Returns whether the vendor is absent. Otherwise its devices exist but are not usable.
 bool is_absence(const std::string& problem) {
   const ReasonText reason = reason_in_words(problem);
   return reason == Reason::kNoDriver || reason == Reason::kNoDevice || reason == Reason::kLibraryMissing ||
          problem == kNoMigInstance;
 }
 
-// A driver that does not start or answer, or finds no device although NVML lists some.
+// Returns whether the driver does not start or respond, or finds no device although NVML lists some.
 bool is_failure(const Inventory& inventory) {
   const std::string& problem = inventory.problem;
   return problem.starts_with("init:") || problem.starts_with("probe_") ||
@@ -46,7 +46,7 @@ bool is_failure(const Inventory& inventory) {
 
 std::string driver_entry(const std::string& backend) { return backend + ".driver"; }
 
-// What the driver and the runtime of a backend say of themselves, or why they do not.
+// Records the versions of the driver and the runtime of a backend, or why they are unknown.
 void note_stack(Backend backend, const Inventory& inventory, FoundDevices& devices) {
   const std::string key = key_of(backend);
   devices.stack.insert(devices.stack.end(), inventory.stack.begin(), inventory.stack.end());
@@ -57,7 +57,7 @@ void note_stack(Backend backend, const Inventory& inventory, FoundDevices& devic
   devices.silent_drivers[key] = why.empty() ? "the driver does not report it" : why;
 }
 
-// Intel's driver builds its topology in each process: nothing to lease, and known without asking.
+// Adds the devices of Intel's simulated driver. Each process builds its own topology, so no device is leased.
 void add_intel(const Simulation& simulation, Containment& containment, const Environment& caller,
                FoundDevices& devices) {
   const std::string xpu = key_of(Backend::kXpu);
@@ -67,7 +67,7 @@ void add_intel(const Simulation& simulation, Containment& containment, const Env
   inventory.problem = environment.missing;
   if (environment.missing.empty()) {
     ProbeOptions options;
-    // The caller's mask is about the real machine.
+    // The caller's mask applies to the real machine.
     options.env = to_list(unmasked(Backend::kXpu, caller));
     inventory = probe_simulated(Backend::kXpu, containment, simulation, std::move(options));
   }
@@ -87,7 +87,8 @@ void add_intel(const Simulation& simulation, Containment& containment, const Env
   }
 }
 
-// The probe takes an older runtime where the driver is too old for the newest. Ours may not have been built for it.
+// If the driver is too old for the newest runtime, the probe uses an older one. Proctor's programs may not exist for
+// that runtime.
 void need_own_programs(const std::string& programs, Inventory& inventory) {
   if (!inventory.problem.empty() || !inventory.runtime_problem.empty()) return;
   const std::string program = programs + "/memory_cuda";
@@ -101,7 +102,7 @@ void need_own_programs(const std::string& programs, Inventory& inventory) {
   inventory.runtime_detail = needed_cuda_driver(needed * 1000, "", inventory.cuda_driver);
 }
 
-// What a probe could not find or use.
+// Records the problems that a probe reported.
 void note_problems(Backend backend, const Inventory& inventory, bool simulated, FoundDevices& devices) {
   const std::string key = key_of(backend);
   const bool lacks_library = reason_in_words(inventory.problem) == Reason::kLibraryMissing;
@@ -119,12 +120,12 @@ void note_problems(Backend backend, const Inventory& inventory, bool simulated, 
   devices.warnings.push_back({WarningCode::kProbe, text});
 }
 
-// Of what is there, `variable` of the caller leaves nothing.
+// Records that `variable` of the caller hides all devices of the backend.
 void hide(const std::string& backend, const std::string& variable, FoundDevices& devices) {
   devices.unusable[backend] = devices.absent[backend] = ReasonText(Reason::kHidden, variable).text();
 }
 
-// What the caller's own mask leaves.
+// Returns the devices that the caller's mask allows.
 Result<std::vector<LeasedDevice>> narrow(Backend backend, const Inventory& inventory,
                                          const DeviceProbe& probe, const Environment& caller,
                                          FoundDevices& devices) {
@@ -156,7 +157,8 @@ void keep_only(const std::set<std::string>& ids, const char* why, FoundDevices& 
   std::erase_if(devices.leasable, [&](const LeasedDevice& device) { return !ids.contains(device.id); });
 }
 
-// Whether `word` is a number, an id, a UUID or a PCI address, or the beginning of one: another machine may have it.
+// Returns whether `word` is a number, an id, a UUID or a PCI address, or a prefix of one. Another machine may have such
+// a device.
 bool may_name_a_device(std::string_view word) {
   for (const std::string_view backend : {"cuda:", "xpu:", "cuda-sim:", "xpu-sim:"}) {
     if (!word.starts_with(backend)) continue;
@@ -170,7 +172,7 @@ bool may_name_a_device(std::string_view word) {
   return word.find_first_not_of("0123456789abcdefABCDEF-:.") == word.npos;
 }
 
-// The place of a device among those of its backend, as `proctor devices` lists them: what a mask hides counts too.
+// Returns the index of a device in its backend, in the order of `proctor devices`. Devices that a mask hides count too.
 std::string place_of(const PoolDevice& entry, const FoundDevices& devices) {
   std::vector<std::string> ids;
   for (const PoolDevice& other : devices.pool) {
@@ -188,7 +190,7 @@ std::size_t vendors(const std::vector<PoolDevice>& pool) {
   return backends.size();
 }
 
-// What a word of --devices may mean: a whole name before the beginning of one.
+// Returns the devices that a word of --devices may name. A complete name has precedence over a prefix.
 std::vector<const PoolDevice*> devices_named(const std::string& word, const FoundDevices& devices) {
   std::vector<const PoolDevice*> whole;
   std::vector<const PoolDevice*> begun;
@@ -215,7 +217,7 @@ std::vector<const PoolDevice*> devices_named(const std::string& word, const Foun
   return whole.empty() ? begun : whole;
 }
 
-// What the caller's masks hide is not in the pool.
+// Returns a text about the caller's masks. Devices that they hide are not in the pool.
 std::string masks_of(const FoundDevices& devices) {
   std::string text;
   for (const Backend backend : {Backend::kCuda, Backend::kXpu}) {
@@ -240,7 +242,7 @@ std::string list_of(const std::vector<PoolDevice>& pool, const std::vector<Lease
                       : "There are: " + text + ".";
 }
 
-// What of the caller's variables cannot be honoured, or is a default.
+// Refuses variables of the caller that cannot be applied, and notes defaults.
 Result<void> note_variables(Backend backend, const Environment& caller, FoundDevices& devices) {
   if (auto usable = check_caller(backend, caller); !usable) return usable;
   if (backend != Backend::kXpu) return {};
@@ -252,8 +254,8 @@ Result<void> note_variables(Backend backend, const Environment& caller, FoundDev
   return {};
 }
 
-// The machine's own devices, or simgpu's: those are one machine for all processes, found, masked and leased
-// like real ones.
+// Adds the devices of the machine, or those of simgpu. All processes share simgpu's devices, so they are found, masked
+// and leased in the same way as real ones.
 Result<void> add_devices(Backend backend, const std::optional<Simulation>& simulation,
                          Containment& containment, const Environment& caller, FoundDevices& devices) {
   const DeviceProbe probe = [&](const Environment& environment) {
@@ -267,8 +269,8 @@ Result<void> add_devices(Backend backend, const std::optional<Simulation>& simul
         environment_of(*simulation, backend, value_of(caller, "LD_LIBRARY_PATH"), containment.programs());
     if (environment.missing.empty()) devices.simulations[backend] = std::move(environment);
   }
-  // Without the caller's mask, under the variables that the cases will get: ordinals must mean the same to
-  // both.
+  // The probe runs without the caller's mask, under the variables that the cases will get, because ordinals must be the
+  // same for both.
   const Environment whole = unmasked(backend, caller);
   Inventory inventory = probe(whole);
   if (backend == Backend::kCuda) {
@@ -279,7 +281,7 @@ Result<void> add_devices(Backend backend, const std::optional<Simulation>& simul
   note_problems(backend, inventory, simulation.has_value(), devices);
   if (inventory.devices.empty()) return {};
   if (auto noted = note_variables(backend, caller, devices); !noted) return noted;
-  // Nobody asked for a simulation, and this is none the less.
+  // The devices are simulated, although no simulation was requested.
   if (!simulation && !inventory.simulated_driver.empty()) {
     devices.warnings.push_back(
         {WarningCode::kSimulatedDriver,
@@ -440,8 +442,8 @@ std::vector<std::string> leave_out_absent(Plan& plan, const FoundDevices& device
   return notes;
 }
 
-// A library that a simulation lacks is a reason to skip; that a machine has no such device, or that the caller's mask
-// leaves none, makes the run incomplete as well.
+// Skips cases if a simulation lacks a library. If the machine has no such device, or the caller's mask hides all, the
+// run is also incomplete.
 std::string backend_without_devices(const Plan& plan, const FoundDevices& devices) {
   const DevicePool pool(devices.pool);
   for (const auto& test : plan.cases) {

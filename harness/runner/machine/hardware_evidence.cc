@@ -13,9 +13,10 @@ namespace proctor {
 namespace {
 
 constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
-// Exported by each of our simulators, whatever its file is called.
+// Each simulated driver exports this symbol, whatever the name of its file is.
 constexpr std::string_view kMark = "proctor_simgpu_version";
-// They are far smaller, and a vendor's driver far larger: reading all of that would take longer than a case.
+// Simulated drivers are far smaller. A vendor's driver is far larger, and reading all of it would take longer than a
+// case.
 constexpr std::uintmax_t kLargestSimulator = std::uintmax_t{64} * 1024 * 1024;
 
 struct DriverFacts {
@@ -55,7 +56,7 @@ bool is_address(const std::string& pci) {
          pci.find("..") == pci.npos;
 }
 
-// "0x8086" as "8086".
+// Converts "0x8086" to "8086".
 std::string without_prefix(const std::string& id) { return id.starts_with("0x") ? id.substr(2) : id; }
 
 class KernelFacts {

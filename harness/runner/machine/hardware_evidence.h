@@ -1,5 +1,6 @@
-// What the kernel says of the devices of a run, and which driver the probe had loaded for them: facts by which somebody else
-// may believe that there was hardware. No driver is asked here, and none is loaded.
+// Gathers facts about the devices of a run from the kernel, and about the driver that the probe had loaded. They are
+// evidence for other people that real hardware was used. No driver is loaded or called. prepare() and finish_run() call
+// it.
 #pragma once
 
 #include <string>
@@ -12,8 +13,8 @@
 
 namespace proctor {
 
-// For each device that the run may lease. `machine` has /sys and /proc; the driver's library is a file of this machine.
-// Of a simulated device the kernel says nothing: its address may be that of another one.
+// Returns one entry for each device that the run may lease. `machine` has /sys and /proc; the library of the driver is
+// a file of this machine. The kernel has no facts about a simulated device: its address may belong to another device.
 std::vector<HardwareEvidence> gather_hardware_evidence(const FoundDevices& devices,
                                                        const RootedFiles& machine, std::string_view when);
 

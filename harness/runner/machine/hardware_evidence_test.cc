@@ -17,7 +17,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr const char* kSomeElf = "/bin/sh";  // this program itself has the mark of a simulator in it
+constexpr const char* kSomeElf = "/bin/sh";  // not this program, which contains the mark of a simulator
 
 class HardwareEvidenceTest : public testing::Test {
  protected:

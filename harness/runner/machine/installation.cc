@@ -13,11 +13,11 @@ namespace fs = std::filesystem;
 namespace {
 
 fs::path prefix_of(const std::string& directory) {
-  // Without the trailing slash that "x/.." leaves.
+  // Removes the trailing slash of "x/..".
   return (fs::path(directory) / PROCTOR_INSTALLED_PREFIX / "x").lexically_normal().parent_path();
 }
 
-// The one line of a file below share/proctor; "" if there is none.
+// Returns the only line of a file below share/proctor, or "".
 std::string shared_line(const Installation& installed, const std::string& name) {
   std::ifstream file(installed.shared_file(name));
   std::string line;
@@ -67,7 +67,7 @@ std::vector<BuiltinSuite> Installation::builtin_suites() const {
   for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
     for (const char* name : {"visibility", "memory", "kernels", "management", kCollectives}) {
       const auto program = fmt::format("{}/{}_{}", directory(), name, to_string(backend));
-      // What needs the CUDA toolkit may not have been built.
+      // Programs that need the CUDA toolkit may not have been built.
       if (backend == Backend::kCuda && ::access(program.c_str(), X_OK) != 0) continue;
       suites.push_back(
           {.name = name, .backend = backend, .command = {program}, .devices = 1, .labels = {}, .env = {}});

@@ -1,4 +1,5 @@
-// Installation finds the programs and files of Proctor. The functions below it read the environment of the caller.
+// Finds the programs and files of an installed or built Proctor. The functions below the class read the environment of
+// the caller.
 #pragma once
 
 #include <string>
@@ -11,41 +12,43 @@
 
 namespace proctor {
 
-inline constexpr const char* kCollectives = "collectives";  // the suite that --suite-arg provider is for
+inline constexpr const char* kCollectives = "collectives";  // the suite to which --suite-arg provider applies
 
 // The runner, and the programs and files that were installed with it.
 class Installation {
  public:
-  // The one to which the running program belongs.
+  // The installation to which the running program belongs.
   Installation();
-  // The one below `prefix`, for a program that embeds runs: what `cmake --install` wrote, the environment of a wheel, or a
-  // build tree. Refuses a directory without a runner.
+  // Returns the installation below `prefix`, for a program that embeds runs: the result of `cmake --install`, the
+  // environment of a wheel, or a build tree. Refuses a directory without a runner.
   static Result<Installation> at(const std::string& prefix);
 
-  // The path of the runner. "" if /proc cannot be read: nothing can be started then.
+  // Returns the path of the runner, or "" if /proc cannot be read. No program can be started then.
   const std::string& program() const { return program_; }
-  // Where the programs are: the runner, the guard and the built-in suites.
+  // Returns the directory of the programs: the runner, the guard and the built-in suites.
   std::string directory() const;
-  // "wheel, /opt/venv", "build tree, /src/proctor/build".
+  // Returns for example "wheel, /opt/venv" or "build tree, /src/proctor/build".
   std::string description() const;
-  // The version of the installed suites, "" if no file has it, as in a build tree.
+  // Returns the version of the installed suites, or "" if no file has it, for example in a build tree.
   std::string suites_version() const;
-  // Where helper programs may be, in the form of PATH: beside the runner, and where packages of the same environment have
-  // theirs.
+  // Returns directories in which helper programs may be, in the form of PATH: the directory of the runner, and those of
+  // packages in the same environment.
   std::string tool_directories() const;
   std::vector<BuiltinSuite> builtin_suites() const;
-  // A file below share/proctor, which lies beside the runner (build tree) or at its installed place; "" if there is none.
+  // Returns the path of a file below share/proctor, which is next to the runner (build tree) or at its installed place.
+  // Returns "" if it does not exist.
   std::string shared_file(const std::string& name) const;
-  // The directories for which a plan writes names (plan/plan_file.h). `start` is where proctor was started.
+  // Returns the directories that a plan file replaces by names (plan/plan_file.h). `start` is the directory in which
+  // proctor was started.
   PlanDirectories plan_directories(const std::string& start) const;
 
  private:
   std::string program_;
 };
 
-// The caller's environment, as of now.
+// Returns the current environment of the caller.
 Environment caller_environment();
-// PATH of that environment, or the default places for programs if it has no PATH.
+// Returns PATH of this environment, or the default places for programs if it has no PATH.
 std::string search_path();
 
 }  // namespace proctor

@@ -20,11 +20,11 @@ namespace {
 constexpr std::string_view kVersion = "proctor listings " PROCTOR_VERSION;
 constexpr std::uint64_t kMostListedBytes = std::uint64_t{256} << 20;
 
-// ---- The file: pieces, each with its length before it, so that a piece can be any bytes ----
+// ---- The file: pieces with their length before them. A piece can contain any bytes ----
 
 void put(std::string& text, std::string_view piece) { text += fmt::format("{}:{}", piece.size(), piece); }
 
-// Removes the first piece from `rest`. None: there is no complete one.
+// Removes the first piece from `rest` and returns it. Returns nothing if no piece is complete.
 std::optional<std::string> take(std::string_view& rest) {
   std::size_t size = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
@@ -56,9 +56,9 @@ std::optional<ListOutput> take_output(std::string_view& rest) {
   return output;
 }
 
-// ---- Which list it is ----
+// ---- The key of a list ----
 
-// "": the program is looked up elsewhere, or is not there.
+// Returns "" if the program is searched in PATH, or does not exist.
 std::string key_of(const ListCommand& command, const std::string& backend) {
   struct stat program {};
   const auto path = std::filesystem::path(command.directory) / command.argv.front();
@@ -72,7 +72,7 @@ std::string key_of(const ListCommand& command, const std::string& backend) {
   return sha256_hex(text);
 }
 
-// Complete, and with the devices that it was to see.
+// Returns whether the list is complete, and was made with the devices that the suite needs.
 bool is_lasting(const ListOutput& output) {
   return output.exit_code && !output.timed_out && !output.stdout_truncated && output.events_too_long == 0 &&
          output.no_device.empty();

@@ -17,7 +17,7 @@ class KnownListingsTest : public testing::Test {
   ListCommand command() const {
     return {.argv = {program_, "--list"}, .env = {{"A", "1"}}, .directory = scratch_.string()};
   }
-  // What is found, or "ran".
+  // Returns the list that was found, or "ran".
   static std::string found(KnownListings& known, const ListCommand& command,
                            const std::string& backend = "") {
     const auto output = known.find_or(command, backend, [] {

@@ -17,7 +17,8 @@
 namespace proctor {
 namespace {
 
-// Where the caller wants to know which functions of the simulator the cases call (fixtures/simgpu/environment.h).
+// The caller sets this variable to record which functions of the simulator the cases call
+// (fixtures/simgpu/environment.h).
 constexpr const char* kSimCallsVariable = "PROCTOR_SIM_CALLS";
 
 Result<std::optional<Simulation>> read_simulation(const MachineOptions& options) {
@@ -76,7 +77,7 @@ void Machine::close() {
   containment_.reset();
 }
 
-// A wheel of the suites can have another version than that of the runner.
+// A wheel of the suites can have another version than the runner.
 Result<void> Machine::check_suites() const {
   const std::string version = installation_.suites_version();
   if (version.empty() || version == PROCTOR_VERSION) return {};
@@ -111,11 +112,11 @@ Result<FoundDevices> Machine::sample(const std::vector<Backend>& backends) {
   FoundDevices all;
   for (const Backend backend : {Backend::kXpu, Backend::kCuda}) {
     const bool is_wanted = std::ranges::find(backends, backend) != backends.end();
-    if (!is_wanted && options_.devices.empty()) continue;  // those of --devices may be of any backend
+    if (!is_wanted && options_.devices.empty()) continue;  // --devices may name devices of any backend
     if (!found_.contains(backend)) {
       auto same = check_suites();
       auto found = same ? find_devices(backend, simulation_, **containment, caller_) : same.error();
-      if (!found && !is_wanted) continue;  // none of its devices can be named, and nobody needs one
+      if (!found && !is_wanted) continue;  // none of its devices can be named, and no case needs one
       if (!found) return found.error();
       found_.emplace(backend, *std::move(found));
     }
@@ -142,7 +143,7 @@ Result<FoundDevices> Machine::devices(const std::vector<Backend>& backends) {
   return wanted;
 }
 
-// A simulated machine of this run alone is nobody's allocation.
+// Slurm does not allocate the devices of a machine that is simulated for this run only.
 Result<void> Machine::check_allocation(const FoundDevices& wanted) {
   if (lease_path().empty() || wanted.pool.empty()) return {};
   if (!slurm_masks_both_vendors(caller_)) return check_slurm_allocation(wanted, caller_);
@@ -254,7 +255,7 @@ Result<Machine::ProbeStart> Machine::start_of_probe(const FoundDevices& devices,
   return start;
 }
 
-// It sees the simulated devices without their faults: those belong to the programs that run on them.
+// The monitor sees the simulated devices without their faults, because faults apply to the programs on these devices.
 Result<std::optional<MonitorSetup>> Machine::monitor(const FoundDevices& devices) {
   const auto scratch = this->scratch();
   if (!scratch) return scratch.error();
@@ -271,7 +272,7 @@ Result<std::optional<MonitorSetup>> Machine::monitor(const FoundDevices& devices
   return std::optional<MonitorSetup>(std::move(setup));
 }
 
-// With the faults of the simulated devices: what is asked here is judged.
+// The probe sees the faults of the simulated devices, because acceptance judges its facts.
 Result<Machine::Facts> Machine::facts(const FoundDevices& devices) {
   const auto containment = this->containment();
   if (!containment) return containment.error();

@@ -1,13 +1,13 @@
-// Everything below a run: this host, and an installation of Proctor on it. It is opened for each run. Each part is made when it
-// is first requested, because it needs the parts before it:
+// The host and the installation that a run uses. A run reopens it at its start. Each part is made when it is first
+// requested, because it needs the parts before it:
 //
 //   simulation    which devices are simulated, if any: read from the options, so that it can be refused
-//                 before anything is started
-//   containment   holds every process that is started from then on
+//                 before any program is started
+//   containment   contains every process that is started later
 //   devices       found by contained probes, narrowed by the caller's mask and by CTest's allocation
-//   leases        where the devices are leased from other runs
+//   leases        the directory through which other runs lease the devices
 //   scratch       directories that are removed at the end
-//   environments  what a case sees of its devices
+//   environments  the variables that determine which devices a case sees
 //   monitor       watches the state of the devices while cases run
 //
 #pragma once
@@ -37,11 +37,11 @@ namespace proctor {
 class Machine {
  public:
   explicit Machine(Installation installation = {});
-  // Opens a new machine. `name` says who uses it, for its cgroup and its leases: a run's id, or "undrain-PID".
+  // Opens a new machine. `name` identifies its user in its cgroup and its leases: the id of a run, or "undrain-PID".
   static Result<std::unique_ptr<Machine>> open(const MachineOptions& options, std::string name);
-  // Removes the cgroup, the scratch directories and the other parts, in the reverse order of their making.
+  // Removes the cgroup, the scratch directories and the other parts, in the reverse order of their creation.
   void close();
-  // Starts nothing, and gives up the parts that an earlier user had. Errors are usage errors of the options.
+  // Releases the parts of an earlier user, and starts no program. Errors are usage errors of the options.
   Result<void> reopen(const MachineOptions& options, std::string name);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
@@ -49,64 +49,65 @@ class Machine {
   const Installation& installation() const { return installation_; }
   const std::string& name() const { return name_; }
   const MachineOptions& options() const { return options_; }
-  // The environment of this process, as it was when the machine was opened.
+  // Returns the environment of this process, as it was when the machine was opened.
   const Environment& caller() const { return caller_; }
 
   const std::optional<Simulation>& simulation() const { return simulation_; }
-  // Gives the caller's PROCTOR_SIM_FAULTS to the simulated devices. They are refused if they would have no
-  // effect.
+  // Gives the caller's PROCTOR_SIM_FAULTS to the simulated devices. Faults without an effect are refused.
   Result<void> take_faults();
 
   Result<Containment*> containment();
-  // The devices of these backends, of --devices alone if that is given. A backend is probed only once.
+  // Returns the devices of these backends, or only those of --devices if it is given. A backend is probed only once.
   Result<FoundDevices> devices(const std::vector<Backend>& backends);
-  // How many devices of each backend --devices names; empty without that option.
+  // Returns how many devices of each backend --devices names; empty without this option.
   Result<std::map<Backend, int>> chosen();
-  // Of which devices are likely to be here, the likeliest first: those of --sim, else those that have a device node.
+  // Returns the backends that probably have devices here, the most probable first: those of --sim, otherwise those with
+  // a device node.
   std::vector<Backend> likely_backends() const;
-  // Those of them with a device that is not integrated.
+  // Returns those of likely_backends() with a device that is not integrated.
   std::vector<Backend> discrete_backends() const;
-  // Null if nobody else can see any of `devices`, so that no lease is needed.
+  // Returns null if no other run can see any of `devices`, so that no lease is needed.
   Result<LeaseDirectory*> leases(const FoundDevices& devices);
-  // Sets the directory of the lease files before leases() is called; "" changes nothing.
+  // Sets the directory of the lease files. Call it before leases(); "" changes nothing.
   void lease_in(const std::string& directory);
-  // The directory of the lease files; "" if there is none, because the machine is simulated for this run.
+  // Returns the directory of the lease files, or "" if the machine is simulated for this run only.
   std::string lease_path() const;
   Result<ScratchRoot*> scratch();
-  // The directory of the simulated devices, which all processes of the run share; "" if nothing is simulated,
-  // or if each process simulates devices of its own.
+  // Returns the directory of the simulated devices, which all processes of the run share. Returns "" if nothing is
+  // simulated, or if each process simulates its own devices.
   Result<std::string> sim_state(const FoundDevices& devices);
-  // The environments in which cases see `devices`, with this extent of our suites. `session` names the
-  // faults of the simulated devices and the log of those that fire. If it names no state, the simulated
-  // devices are those of the machine.
+  // Returns the environments in which cases see `devices`, with this extent of the built-in suites. `session` has the
+  // faults of the simulated devices, and the log of those that fire. If it has no state, the simulated devices are
+  // those of the machine.
   Result<CaseEnvironments> environments(const FoundDevices& devices, const Extent& extent,
                                         SimSession session = {});
-  // None if there is nothing to watch.
+  // Returns nothing if no device can be monitored.
   Result<std::optional<MonitorSetup>> monitor(const FoundDevices& devices);
-  // What the management libraries say of the devices, by their ids. One about which the library does not answer has a line in
-  // `problems`, and is not there.
+  // The facts of the management libraries about the devices, by id. A device about which the library does not respond
+  // has a line in `problems`, and is missing in `cards`.
   struct Facts {
     FactsOfCards cards;
     std::vector<std::string> problems;
   };
   Result<Facts> facts(const FoundDevices& devices);
-  // How one of `devices` is examined, in the environment that a case would have; none if nothing here can
-  // examine it. With `may_reset`, a device that fails may be reset.
+  // Returns how one of `devices` is examined, in the environment of a case. Returns nothing if no program here can
+  // examine it. `may_reset` allows the reset of a device that fails.
   Result<std::optional<HealthRequest>> health_request(const FoundDevices& devices, const std::string& device,
                                                       CaseEnvironments& environments, bool may_reset);
 
  private:
   Result<void> check_suites() const;
-  // How a probe is started that sees the devices of `watched`.
+  // The start of a probe that sees the devices of `watched`.
   struct ProbeStart {
     std::vector<std::string> argv;
     std::vector<std::string> env;
   };
   Result<ProbeStart> start_of_probe(const FoundDevices& devices, const WatchedDevices& watched,
                                     const std::string& faults);
-  // The devices of `backends` and, where --devices may name others, of all that can be looked at.
+  // Returns the devices of `backends`. If --devices may name others, it returns the devices of all backends that can be
+  // probed.
   Result<FoundDevices> sample(const std::vector<Backend>& backends);
-  // That they are within those of the Slurm job.
+  // Checks that the devices are within those of the Slurm job.
   Result<void> check_allocation(const FoundDevices& wanted);
 
   Installation installation_;

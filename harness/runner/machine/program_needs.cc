@@ -33,7 +33,7 @@ constexpr std::uint64_t kMostBytes = 64 << 20;  // of one table of a file, which
 constexpr std::size_t kMostLibraries = 1000;
 
 struct VendorLibrary {
-  std::string_view prefix;  // of its file's name
+  std::string_view prefix;  // of the name of its file
   Backend backend;
 };
 constexpr std::array<VendorLibrary, 6> kVendorLibraries = {{{"libcudart.so", Backend::kCuda},
@@ -42,7 +42,7 @@ constexpr std::array<VendorLibrary, 6> kVendorLibraries = {{{"libcudart.so", Bac
                                                             {"libze_loader.so", Backend::kXpu},
                                                             {"libsycl.so", Backend::kXpu},
                                                             {"libccl.so", Backend::kXpu}}};
-// Opened by name by the runtime that a program has inside.
+// Libraries that a linked runtime opens by name.
 constexpr std::array<VendorLibrary, 2> kOpenedLibraries = {
     {{"libcuda.so.1", Backend::kCuda}, {"libze_loader.so.1", Backend::kXpu}}};
 
@@ -53,7 +53,7 @@ Backend backend_of(std::string_view name) {
   return Backend::kNone;
 }
 
-// `count` entries of a table; none if the file does not have them all.
+// Returns `count` entries of a table, or nothing if the file is too short.
 template <typename Entry>
 std::optional<std::vector<Entry>> read_table(int fd, std::uint64_t offset, std::uint64_t count) {
   if (count > kMostBytes / sizeof(Entry)) return {};
@@ -63,7 +63,7 @@ std::optional<std::vector<Entry>> read_table(int fd, std::uint64_t offset, std::
   return entries;
 }
 
-// Where in the file the byte is that the loader maps at `address`.
+// Returns the offset in the file of the byte that the loader maps at `address`.
 std::optional<std::uint64_t> offset_of(const std::vector<Elf64_Phdr>& segments, std::uint64_t address) {
   for (const Elf64_Phdr& segment : segments) {
     if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
@@ -154,7 +154,7 @@ std::vector<NeededBackend> needed_backends(const std::string& program, std::stri
   };
   std::deque<Library> waiting = {{program, ""}};
   std::set<std::string> seen;
-  while (!waiting.empty() && seen.size() < kMostLibraries) {  // the nearest ones first
+  while (!waiting.empty() && seen.size() < kMostLibraries) {  // breadth first
     const Library library = std::move(waiting.front());
     waiting.pop_front();
     const auto needed = read_needed_libraries(library.file);

@@ -1,10 +1,11 @@
-// Which vendor's devices a program is made for, by the libraries that it needs. Nothing is started.
+// Determines for which vendor's devices a program was built, from the libraries that it needs. It starts no program.
+// default_devices.h and place() use it.
 //
-// Our programs for CUDA exist once for each version of its runtime that the build found: memory_cuda for that of the
-// toolkit, memory_cuda12 for CUDA 12 beside it. A plan names the first, and the same cases are in both; which one runs is
-// decided where the devices are: the one for the runtime that the probe found to work with the driver.
+// The build makes the CUDA programs of Proctor once for each version of the CUDA runtime that it found: memory_cuda for
+// the toolkit, and memory_cuda12 for CUDA 12. A plan names the first, and both have the same cases. The machine of the
+// devices selects the program: it must use the runtime that works with the driver according to the probe.
 //
-// Programs that use a driver with a C library of its own are started through that library's dynamic loader.
+// If a driver needs its own C library, its programs are started through the dynamic loader of that library.
 #pragma once
 
 #include <string>
@@ -17,46 +18,49 @@
 
 namespace proctor {
 
-// What the dynamic section of an ELF file says (source: elf(5), ld.so(8)).
+// The dynamic section of an ELF file (source: elf(5), ld.so(8)).
 struct NeededLibraries {
   std::vector<std::string> names;        // DT_NEEDED: "libcudart.so.12"
   std::vector<std::string> directories;  // DT_RUNPATH or DT_RPATH, with $ORIGIN replaced
 };
 
-// Empty for a file without a dynamic section. An error for what is no ELF file of 64 bits in this byte order.
+// Returns an empty result for a file without a dynamic section. Returns an error if the file is not a 64-bit ELF file
+// in this byte order.
 Result<NeededLibraries> read_needed_libraries(const std::string& file);
 
+// A backend whose library a program needs.
 struct NeededBackend {
   Backend backend = Backend::kNone;
   std::string why;  // "needs libze_loader.so.1", "needs libfoo.so, which needs libcudart.so.12"
   bool certain =
-      true;  // false: it may run without, for it only opens the library by name: "opens libcuda.so.1"
+      true;  // false: the program only opens the library by name and may run without it: "opens libcuda.so.1"
 };
 
-// The backends of all libraries that `program` needs, directly or through others, each with the nearest one. A
-// program that has the CUDA runtime inside opens the driver's library itself, so its name in the program counts as
-// well. `ld_library_path` is that of the program.
+// Returns the backends of all libraries that `program` needs, directly or through others, each with the nearest
+// library. A program with a linked CUDA runtime opens the library of the driver itself, so the name of this library in
+// the program counts too. `ld_library_path` is the variable of the program.
 std::vector<NeededBackend> needed_backends(const std::string& program, std::string_view ld_library_path);
 
-// 12 for a program that needs libcudart.so.12; 0 for one that needs none, or cannot be read.
+// Returns 12 for a program that needs libcudart.so.12. Returns 0 for a program without this need, or if the file cannot
+// be read.
 int needed_cuda_runtime(const std::string& program);
 
-// `program` or its other version, whichever needs the CUDA Runtime of this number; "" if neither does.
+// Returns `program` or its other version, whichever needs the CUDA Runtime with this number; "" if neither does.
 std::string program_for_runtime(const std::string& program, int runtime);
 
-// Gives the cases of our programs in `directory` those for the runtime of this number, where there are any.
+// Sets the programs of the cases in `directory` to those for the runtime with this number, if they exist.
 void use_cuda_runtime(int runtime, const std::string& directory, Plan& plan);
 
-// `program` or its other version, whichever finds the runtime that it needs here; `program` if neither does.
-// `ld_library_path` is that of the process.
+// Returns `program` or its other version, whichever finds its runtime here; `program` if neither does.
+// `ld_library_path` is the variable of the process.
 std::string startable_cuda_program(const std::string& program, std::string_view ld_library_path);
 
-// Whether a dynamic loader can start this file, that is, whether it is an ELF program that asks for one. A
-// script cannot be started so: the kernel starts its interpreter and knows only the system's loader.
+// Returns whether a dynamic loader can start this file: an ELF program that names a loader. A script cannot be started
+// in this way, because the kernel starts its interpreter with the loader of the system.
 bool asks_for_loader(const std::string& file);
 
-// Puts `loader_words` before each program of `plan` on `backend` that asks for a loader, and tells the
-// program how to start itself again. Programs are looked up in `path`, a PATH value.
+// Puts `loader_words` before each program of `plan` on `backend` that names a loader. Also sets how the program starts
+// itself again. Programs are searched in `path`, a value of PATH.
 Result<void> start_through(const std::vector<std::string>& loader_words, Backend backend,
                            const std::string& path, Plan& plan);
 

@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// Programs and libraries as the compiler makes them: a stand-in of the vendor's library, a library on top of it.
+// Programs and libraries that the compiler makes: a replacement of the vendor's library, and a library that links it.
 class NeededBackendTest : public testing::Test {
  protected:
   void compile(const std::string& output, const std::string& source, std::vector<std::string> more) {
@@ -75,7 +75,7 @@ TEST_F(NeededBackendTest, OtherFilesNeedNoBackend) {
   EXPECT_THAT(read_needed_libraries("/bin/true")->names, Contains("libc.so.6"));
 }
 
-// Whatever the bytes are: an error or an answer, and never a crash.
+// Any bytes give an error or a result, and never a crash.
 TEST_F(NeededBackendTest, ReadsDamagedFilesSafely) {
   compile("program", "int zeInit(void); int main(void) { return zeInit(); }", {"-l:libze_loader.so.1"});
   std::ifstream stream(file("program"), std::ios::binary);
@@ -89,7 +89,7 @@ TEST_F(NeededBackendTest, ReadsDamagedFilesSafely) {
   }
 }
 
-// Programs as the compiler makes them, linked to libraries that are called like the runtimes.
+// Programs that the compiler makes, linked to libraries with the names of the runtimes.
 class CudaProgramsTest : public testing::Test {
  protected:
   void compile(const std::string& output, const std::string& source, std::vector<std::string> more) {
@@ -140,7 +140,7 @@ TEST_F(CudaProgramsTest, KeepsProgramBuiltForSameRuntime) {
   EXPECT_EQ(plan_with(12, file("memory_cuda")), file("memory_cuda"));
 }
 
-// With numbers of runtimes that no system has.
+// The numbers of the runtimes exist on no system.
 TEST_F(CudaProgramsTest, ListsCasesWithStartableProgram) {
   link("memory_cuda", "libcudart.so.913");
   link("memory_cuda12", "libcudart.so.912");
@@ -158,7 +158,7 @@ const std::vector<std::string> kLoaderWords = {"/root/ld.so", "--library-path", 
 
 class DynamicLoaderTest : public testing::Test {
  protected:
-  // A plan of one suite with one case `PROGRAM --one`.
+  // Returns a plan of one suite with one case `PROGRAM --one`.
   Plan plan_of(const std::string& program, Backend backend = Backend::kXpu) const {
     Suite suite;
     suite.name = "s";

@@ -90,7 +90,7 @@ Result<void> ScratchRoot::give_back(const std::string& directory) {
   const UniqueFd& root = root_of(directory).fd;
   const std::string name = name_of(directory);
   struct stat info {};
-  // A case may have removed it, or put something else in its place.
+  // A case may have removed or replaced the directory.
   const bool intact =
       ::fstatat(root.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode);
   if (!intact) return remove(directory);

@@ -13,7 +13,7 @@
 namespace proctor {
 namespace {
 
-// The devices that a first process of the case might get; none if there are not enough.
+// Returns the devices that a first process of the case might get, or none if they are too few.
 std::vector<LeasedDevice> first_devices(const Suite& suite, const Case& test, const FoundDevices& devices) {
   const int wanted = test.devices / std::max(test.ranks, 1);
   std::vector<LeasedDevice> first;
@@ -32,7 +32,7 @@ std::vector<DeviceIdentity> identities_of(const std::vector<T>& devices) {
   return identities;
 }
 
-// A CUDA probe also lists what NVML shows it, which knows no mask.
+// Returns the devices that the driver sees. A CUDA probe also lists the devices of NVML, which ignores masks.
 std::vector<Device> visible(const Inventory& inventory) {
   std::vector<Device> devices = inventory.devices;
   std::erase_if(devices, [](const Device& device) { return device.ordinal < 0; });
@@ -65,7 +65,7 @@ class Looks {
     const auto note = [&](const std::string& what) {
       seen.notes.push_back(fmt::format("  sees         {}: {} under {}", suite.name, what, mask));
     };
-    // A probe counts the parts of a divided GPU by NVML, which knows no mask.
+    // A probe counts the parts of a divided GPU through NVML, which ignores masks.
     if (std::ranges::any_of(identities_of(leased), is_part_of_card)) return note("unknown, of a divided GPU");
     const Inventory& inventory = probe(suite.backend, environment);
     const std::string who = fmt::format("suite {}: a probe in the environment of its cases", suite.name);
@@ -75,7 +75,7 @@ class Looks {
                                fmt::format("{} cannot determine their devices: {}", who, inventory.words())});
       return;
     }
-    // The runtime is that of this machine; the suite may bring another one.
+    // The runtime belongs to this machine; the suite may have another one.
     if (!nothing && !inventory.runtime_problem.empty()) return note("unknown, " + inventory.words());
     const auto what = nothing ? std::vector<Device>() : visible(inventory);
     note(names_of_seen(what));
@@ -88,14 +88,14 @@ class Looks {
   }
 
  private:
-  // Suites whose cases have the same environment see the same.
+  // Returns the result of a probe. Suites whose cases have the same environment share it.
   const Inventory& probe(Backend backend, const CaseEnvironment& environment) {
     std::string key(to_string(backend));
     for (const std::string& variable : environment.variables) key += '\n' + variable;
     if (const auto known = answers_.find(key); known != answers_.end()) return known->second;
     ProbeOptions options;
     options.env = environment.variables;
-    // What a fault does to a probe is in no log of the cases.
+    // The log of simulated faults is for cases only.
     unset_variable(options.env, kSimLogVariable);
     if (const auto found = devices_.simulations.find(backend); found != devices_.simulations.end())
       options.loader_words = found->second.loader_words;
@@ -124,7 +124,7 @@ SeenDevices see_devices(const Plan& plan, const FoundDevices& devices, CaseEnvir
     std::vector<std::string> ids;
     for (const LeasedDevice& device : leased) ids.push_back(device.id);
     const auto environment = environments.of(suite, ids);
-    if (!environment) continue;  // its cases say so
+    if (!environment) continue;  // its cases report the error
     samples.at(suite, leased, *environment, seen);
   }
   return seen;

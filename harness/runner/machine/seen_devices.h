@@ -1,6 +1,6 @@
-// What a program sees that does not say so itself. Our own checks compare what they see with their lease
-// (suites/main/lease_check.h); for a suite of any other kind a probe is started once, in exactly the environment
-// that its cases get.
+// Determines which devices the programs of other frameworks see. The checks of Proctor compare their devices with their
+// lease themselves (suites/main/lease_check.h). For each suite of another kind a probe is started once, in exactly the
+// environment of its cases. prepare() calls it.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,13 @@
 
 namespace proctor {
 
+// The results of the probes.
 struct SeenDevices {
   std::vector<std::string> notes;  // one line for people about each suite
-  std::vector<Warning> warnings;   // WarningCode::kMaskMismatch, and probes that could not say anything
+  std::vector<Warning> warnings;   // WarningCode::kMaskMismatch, and probes without a result
 };
 
-// One probe for each suite of `plan` that is not ours and has a case with devices of which there are enough here.
+// Starts one probe for each suite of another kind with a case that uses devices, if enough devices exist here.
 SeenDevices see_devices(const Plan& plan, const FoundDevices& devices, CaseEnvironments& environments,
                         Containment& containment);
 

@@ -41,7 +41,7 @@ std::vector<std::string> entries_of(const std::string& list) {
   return entries;
 }
 
-// A batch script has the numbers of the job, a step those of its own.
+// A batch script has the numbers of the job, a step has separate numbers.
 const char* numbers_variable(const Environment& caller) {
   return slurm_said(caller, kStep).empty() ? kJobNumbers : kStepNumbers;
 }
@@ -52,7 +52,7 @@ std::string leased_ids(const FoundDevices& devices) {
   return text;
 }
 
-// "CUDA_VISIBLE_DEVICES=0 and ZE_AFFINITY_MASK=0", or "no mask".
+// Returns for example "CUDA_VISIBLE_DEVICES=0 and ZE_AFFINITY_MASK=0", or "no mask".
 std::string masks_in_words(const FoundDevices& devices, const Environment& caller) {
   std::string text;
   for (const Backend backend : {Backend::kCuda, Backend::kXpu}) {
@@ -65,7 +65,7 @@ std::string masks_in_words(const FoundDevices& devices, const Environment& calle
   return text.empty() ? "no mask" : text;
 }
 
-// In a step that Slurm gave none of its job's devices: it sets no mask there.
+// Returns whether the process is in a step without any device of its job. Slurm sets no mask in such a step.
 bool has_none(const Environment& caller) {
   if (caller_mask(Backend::kCuda, caller) || caller_mask(Backend::kXpu, caller)) return false;
   return !slurm_said(caller, kStep).empty() && !slurm_said(caller, kJobNumbers).empty() &&
@@ -81,7 +81,8 @@ Result<void> check_count(const FoundDevices& devices, const Environment& caller,
       "CUDA_VISIBLE_DEVICES='', or set Flags=nvidia_gpu_env or intel_gpu_env in gres.conf.");
 }
 
-// Where all that can be seen is the job's own, a cgroup may have renumbered it.
+// Checks the ordinals of the mask. If only devices of the job are visible, a cgroup may have renumbered them, so they
+// are not checked.
 Result<void> check_numbers(const WatchedDevices& watched, const Environment& caller, std::size_t count) {
   const auto mask = caller_mask(watched.backend, caller);
   const char* variable = numbers_variable(caller);

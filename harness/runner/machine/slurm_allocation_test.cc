@@ -8,14 +8,14 @@ namespace {
 
 using testing::HasSubstr;
 
-// As Slurm 22.05.8 sets them: in `srun --gres=gpu:2` of a batch job that has the devices 2 and 3.
+// The variables of Slurm 22.05.8 in `srun --gres=gpu:2` of a batch job with the devices 2 and 3.
 Environment step(const std::string& mask) {
   return {{"SLURM_JOB_ID", "7"},          {"SLURM_STEP_ID", "0"},       {"SLURM_JOB_GPUS", "2,3"},
           {"SLURM_STEP_GPUS", "2,3"},     {"SLURM_GPUS_ON_NODE", "2"},  {"CUDA_VISIBLE_DEVICES", mask},
           {"ROCR_VISIBLE_DEVICES", mask}, {"GPU_DEVICE_ORDINAL", mask}, {"ZE_AFFINITY_MASK", mask}};
 }
 
-// What is left of `visible` devices.
+// Adds `visible` devices of a vendor, of which the masks allow `left`.
 void add_vendor(FoundDevices& devices, Backend backend, int visible, int left) {
   WatchedDevices watched{.backend = backend, .ids = {}, .env = {}};
   for (int i = 0; i < visible; ++i)

@@ -34,7 +34,7 @@ bool is_populated(const fs::path& cgroup) {
   return events && events->find("populated 1") != std::string::npos;
 }
 
-// Here and below.
+// Returns the pids in the cgroup and in its descendants.
 std::vector<pid_t> members_of(const fs::path& cgroup) {
   std::vector<pid_t> pids;
   const auto add = [&pids](const fs::path& directory) {
@@ -56,7 +56,7 @@ void kill_cgroup(const fs::path& cgroup) {
   while (is_populated(cgroup) && !wait.is_over(members_of(cgroup))) std::this_thread::sleep_for(kKillPoll);
 }
 
-// Leaves first: a cgroup with children cannot be removed.
+// Removes a cgroup after its children: the kernel does not remove a cgroup with children.
 void remove_cgroup(const fs::path& cgroup) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(cgroup, ignored)) {
@@ -65,11 +65,11 @@ void remove_cgroup(const fs::path& cgroup) {
   ::rmdir(cgroup.c_str());
 }
 
-// Where the run's cgroup is as seen from here. In a container, and from outside of one, it has another path
-// than in the record; its name is the same.
+// Returns the path of the run's cgroup as this process sees it. Inside a container the path differs from the record;
+// the name is the same.
 std::optional<fs::path> find_cgroup(const RunRecord& record) {
   const fs::path recorded = record.cgroup;
-  // The id in the name makes a mistaken or forged record harmless.
+  // The run id in the name prevents the sweep of another cgroup through a wrong or forged record.
   if (recorded.filename().string().find(record.run_id) == std::string::npos) return std::nullopt;
   std::error_code error;
   if (fs::exists(recorded / kCgroupKill, error)) return recorded;
@@ -121,15 +121,17 @@ bool end_process(const ProcessHandle& process, std::vector<std::string>& swept) 
   return ended;
 }
 
-// Where the pids are not those of the record, kill_leftovers() finds the processes (find_runner.h). A process that several
-// records name is killed and reported once. `surviving` gets the processes that could not be ended.
+// Kills the recorded processes that the runner could not end. If the pids of the record are not valid here,
+// kill_leftovers() finds the processes (find_runner.h). A process in several records is killed and reported once.
+// `surviving` receives the processes that could not be ended.
 bool sweep_left(const RunRecord& record, std::vector<LeftProcess>& surviving,
                 std::vector<std::string>& swept) {
   if (record.left.empty()) return true;
   if (!has_our_pids(record)) {
     swept.push_back("left its processes " + numbers_of(record.left) +
                     " alone: these pids are of another boot, PID namespace or time namespace");
-    return record.boot_id != boot_id();  // else who has these pids may still sweep them
+    return record.boot_id !=
+           boot_id();  // in the same boot, a process of the other namespace may still sweep them
   }
   bool has_ended = true;
   for (const LeftProcess& process : record.left) {

@@ -1,11 +1,12 @@
-// Sweeps what dead runs left: their processes, cgroups, scratch directories and records. A free lock proves that a
-// runner has ended (process_handle.h). Each thing has a proof of its own as well:
+// Sweeps the leftovers of dead runs: processes, cgroups, scratch directories and records. The next run and `proctor
+// finish` call it. A free lock proves that a runner has ended (process_handle.h). Each kind of leftover also needs a
+// separate proof:
 //
 //   a scratch directory   its lock is free (held_directory.h)
 //   a cgroup              its lock is free, and its name has the id of the run
 //   a process             the record names its pid and start time, in this boot, PID namespace and time namespace
 //
-// What has no proof stays, and is named.
+// A leftover without proof stays, and is named.
 #pragma once
 
 #include <string>
@@ -15,12 +16,12 @@
 
 namespace proctor {
 
-// The caller has found that the runner is gone. `said` gets one sentence for each thing that was found. False if something
-// is still there.
+// Call it only for a run whose runner has ended. `said` receives one sentence for each leftover. Returns false if a
+// leftover remains.
 bool sweep_run(const RunRecord& record, std::vector<std::string>& said);
 
-// Sweeps every dead run of this user and removes its records, unless something of it is still there. Each sentence names
-// the run. A run that may be alive, although nothing proves it, is left alone and gets one sentence as well.
+// Sweeps every dead run of this user. Removes the record of a run if no leftover remains. Each sentence names the run.
+// A run that may be alive without proof is left alone, and gets one sentence too.
 std::vector<std::string> sweep_dead_runs();
 
 }  // namespace proctor

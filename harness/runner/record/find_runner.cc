@@ -40,13 +40,13 @@ std::vector<int> all_pids() {
   return pids;
 }
 
-// "" when it is gone, or not ours to read.
+// Returns "" if the process has ended, or if this user may not read the file.
 std::string read_of(int pid, const char* file) {
   auto text = read_file(fmt::format("/proc/{}/{}", pid, file));
   return text ? *std::move(text) : "";
 }
 
-// The same of a file that waits for a lock of the process; "" as well when it does not come in time.
+// The same for a file in /proc that waits for a lock of its process. Returns "" also after the reader's time limit.
 std::string read_of(ProcReader& reader, int pid, const std::string& file) {
   auto text = reader.read(pid, file);
   return text ? *std::move(text) : "";
@@ -56,7 +56,7 @@ std::string namespace_of(int pid, std::error_code& error) {
   return fs::read_symlink(fmt::format("/proc/{}/ns/pid", pid), error).string();
 }
 
-// The last number of a line of proc_pid_status(5); -1: there is none.
+// Returns the last number of a line of proc_pid_status(5); -1: the line is missing.
 int number_in_status(int pid, const std::string& name) {
   const std::string status = read_of(pid, "status");
   const auto line = status.find("\n" + name + ":");
@@ -68,7 +68,7 @@ int number_in_status(int pid, const std::string& name) {
   return number;
 }
 
-// The pid in the innermost namespace.
+// Returns the pid in the innermost PID namespace.
 int innermost_pid(int pid) { return number_in_status(pid, "NSpid"); }
 
 bool has_variable(const std::string& environment, const std::string& variable) {
@@ -77,7 +77,7 @@ bool has_variable(const std::string& environment, const std::string& variable) {
   return at != environment.npos;
 }
 
-// A line "0::/PATH"; PATH has the run's directory in it, wherever its cgroup namespace has its root.
+// Searches a line "0::/PATH". PATH contains the directory of the run, whatever the root of its cgroup namespace is.
 bool is_in_cgroup(const std::string& cgroups, const std::string& run_id) {
   const auto at = cgroups.find("/proctor-" + run_id);
   if (at == cgroups.npos) return false;
@@ -85,7 +85,7 @@ bool is_in_cgroup(const std::string& cgroups, const std::string& run_id) {
   return after == cgroups.size() || cgroups[after] == '/' || cgroups[after] == '\n';
 }
 
-// A guard hides its environment from its tests, and so from an ordinary user. Its arguments say whose it is.
+// A guard hides its environment from its tests, and thus from a normal user. Its arguments contain the id of the run.
 bool is_guard_of(const std::string& arguments, const std::string& run_id) {
   std::istringstream words(arguments);
   std::string program;
@@ -95,7 +95,7 @@ bool is_guard_of(const std::string& arguments, const std::string& run_id) {
   return fs::path(program).filename() == "proctor-guard" && word.starts_with(run_id + "/");
 }
 
-// By the mark of the run, or of one of its containments.
+// Returns whether the environment contains the id of the run, or of one of its containments.
 bool is_marked(ProcReader& reader, int pid, const std::string& run_id) {
   const std::string environment = read_of(reader, pid, environ_file(pid));
   return has_variable(environment, std::string(child::kRunIdVariable) + "=" + run_id) ||
@@ -103,7 +103,7 @@ bool is_marked(ProcReader& reader, int pid, const std::string& run_id) {
              environment.npos;
 }
 
-// Start times mean nothing after a reboot, nor in another time namespace. An id that cannot be read equals no other.
+// Start times are valid only in the same boot and time namespace. An id that cannot be read equals no other id.
 bool has_our_times(const RunRecord& record) {
   std::error_code error;
   return !record.boot_id.empty() && record.boot_id == boot_id() && !record.pid_namespace.empty() &&
@@ -127,10 +127,10 @@ bool is_silent(ProcReader& reader, int pid) {
 
 struct Leftovers {
   std::vector<ProcessHandle> found;
-  std::vector<int> silent;  // younger than the run, and their environment did not come in time
+  std::vector<int> silent;  // started after the run, and their environment could not be read in time
 };
 
-// Whether it is one of the run is read after the process is held, so that its pid is not another's by then.
+// The mark of a process is read after its handle is open, so that its pid cannot belong to another process.
 Leftovers processes_of(ProcReader& reader, const RunRecord& record) {
   const std::string& run_id = record.run_id;
   Leftovers left;

@@ -53,7 +53,8 @@ std::optional<Starter> parse_link_name(std::string_view name) {
   return Starter{.pid = *pid, .start_time = *start, .namespaces = std::string(rest)};
 }
 
-// What /proc does not show may live: it may be hidden, or its numbers may be of other namespaces.
+// Returns whether the starter has certainly ended. A process that /proc does not show may be alive: it may be hidden,
+// or the numbers may belong to other namespaces.
 bool has_ended(const Starter& starter) {
   if (starter.namespaces != Starter::own_namespaces()) return false;
   if (::kill(starter.pid, 0) != 0) return errno == ESRCH;
@@ -61,7 +62,8 @@ bool has_ended(const Starter& starter) {
   return now != 0 && now != starter.start_time;  // another process has this pid
 }
 
-// Of starters that have ended nothing more comes, and nothing comes to a run that is closed or removed.
+// Removes links of starters that have ended, because they start no more parts. Removes links of closed and removed runs
+// too.
 void forget_ended_starters(const fs::path& root) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(root, ignored)) {
@@ -104,7 +106,7 @@ Result<fs::path> open_joined_run(const fs::path& root, const Starter& starter) {
 std::optional<fs::path> find_joined_run(const fs::path& root, const Starter& starter) {
   std::error_code error;
   const fs::path name = fs::read_symlink(root / link_name(starter), error);
-  // Somebody else could lead root anywhere.
+  // Another user could set the link to any directory.
   if (error || !is_run_id(name.string()) || !check_owner_of(root.string())) return std::nullopt;
   for (const fs::path& directory : {root / name, root / name / kParts}) {
     if (!fs::is_directory(fs::symlink_status(directory, error))) return std::nullopt;
@@ -120,7 +122,9 @@ bool is_closed(const fs::path& run) {
 std::string known_containment_of(const fs::path& run) { return (run / ".containment").string(); }
 
 Result<fs::path> new_part(const fs::path& run) {
-  for (std::size_t index = parts_of(run).size() + 1;; ++index) {  // others may be making theirs
+  for (std::size_t index = parts_of(run).size() + 1;;
+       ++index) {  // other processes may create their part at the same
+                   // time
     const fs::path part = run / kParts / std::to_string(index);
     std::error_code error;
     if (fs::create_directory(part, error)) return part;

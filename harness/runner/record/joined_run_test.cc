@@ -76,7 +76,7 @@ TEST(JoinedRun, RemovesLinksOfEndedStarters) {
   EXPECT_TRUE(find_joined_run(root.path(), myself()));
 }
 
-// A call of CTest that was stopped makes no reports. Its run goes with the old ones, unless something of it may live.
+// A stopped call of CTest makes no reports. Its run is removed with the old ones, unless a part of it may be alive.
 TEST(JoinedRun, RemovesOldRunsWithoutReports) {
   const TempDir root;
   const auto run = [&](const std::string& name) {

@@ -55,7 +55,8 @@ int Journal::write_record(const std::string& record) {
     dirty_ = true;
     return 0;
   }
-  // The disk took a part of it (ENOSPC on the way): cut it off, so that the journal stays whole lines.
+  // The disk accepted only a part of the record, for example at ENOSPC. The part is cut off so that the journal has
+  // complete lines.
   if (::ftruncate(fd_, static_cast<off_t>(written_.bytes)) != 0) {
     chain_.add(std::string_view(text).substr(0, static_cast<std::size_t>(written)));
     written_ = chain_.state();
@@ -88,9 +89,9 @@ void Journal::on(const Event& event) {
     }
     backlog_bytes_ -= backlog_.front().size();
     backlog_.pop_front();
-    plan_written_ = true;  // it is the first record
+    plan_written_ = true;  // the plan is the first record
   }
-  // The newest say most about how the run ended; without the plan nothing can be rendered.
+  // The newest records describe the end of the run best. Reports cannot be rendered without the plan.
   while (backlog_bytes_ > kMaxBacklogBytes && backlog_.size() > 1) {
     const auto oldest = backlog_.begin() + (plan_written_ ? 0 : 1);
     backlog_bytes_ -= oldest->size();
@@ -112,7 +113,7 @@ void Journal::end_with(const std::string& record) {
   seal_end();
 }
 
-// Nothing is under way any more.
+// No write is in progress now, so both states of the seal are equal.
 void Journal::seal_end() {
   if (keep_seal_) keep_seal_({.before = written_, .after = written_});
 }
@@ -125,7 +126,7 @@ void Journal::sync() {
   last_sync_ = Clock::now();
   if (!dirty_) return;
   dirty_ = false;
-  // EINVAL and EROFS: pipes and special files have nothing to sync.
+  // EINVAL and EROFS: pipes and special files cannot be synced.
   if (::fdatasync(fd_) != 0 && errno != EINVAL && errno != EROFS) lose(errno);
 }
 
@@ -145,7 +146,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Below the records, which the next run reads one by one before its first case: seals are kept by the hundred.
+// A separate directory, because the next run reads all records before its first case, and there can be hundreds of
+// seals.
 constexpr const char* kSealDirectory = "/seals/";
 constexpr std::time_t kKeptSeconds = 7 * 24 * 3600;
 
@@ -155,7 +157,7 @@ std::string one_name_of(const std::string& run_dir) {
   return error ? "" : real.string();
 }
 
-// Of the directory, so that a run cannot choose whose seal is read.
+// The name is a hash of the directory, so a run cannot select the seal of another run.
 std::string seal_name(const std::string& real_run_dir) {
   return kSealDirectory + sha256_hex(real_run_dir).substr(0, 32);
 }
@@ -166,7 +168,7 @@ JournalState state_of(const nlohmann::json& json) {
 
 std::optional<JournalSeal> parse_seal(const std::string& text, const std::string& real_run_dir) {
   const auto document = parse_json(text);
-  try {  // the edge of the JSON library
+  try {  // the JSON library throws
     const bool ours = document.at("boot_id").get<std::string>() == boot_id() &&
                       document.at("run_dir").get<std::string>() == real_run_dir;
     if (!ours) return std::nullopt;
@@ -194,7 +196,7 @@ Result<JournalSealFile> JournalSealFile::create(const std::string& run_dir, cons
   return JournalSealFile(*std::move(fd), head.substr(0, head.size() - 1));
 }
 
-// Each text is at least as long as the one before: numbers only grow. What a full disk refuses leaves no seal at all.
+// Each text is at least as long as the one before, because its numbers only grow. A full disk leaves no seal.
 void JournalSealFile::keep(const JournalSeal& seal) {
   const std::string text =
       fmt::format("{},\"before\":[{},\"{}\"],\"after\":[{},\"{}\"]}}\n", head_, seal.before.bytes,

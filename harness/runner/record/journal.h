@@ -1,13 +1,13 @@
-// The journal on disk: one write(2) per record, O_APPEND; fdatasync of the plan, then at most once a second
-// and at the end. Process death loses nothing, power loss at most a second.
+// The journal on disk. Each record is one write(2) with O_APPEND. fdatasync follows the plan, then at most once a
+// second, and the end. The death of the process loses no record; a power loss loses at most a second.
 //
-// A disk that refuses a write never fails the run. The loss is reported once. Records that could not be
-// written are kept (up to a bound) and tried again, in order, before the next one. A record is on disk whole
-// or not at all.
+// A disk that refuses a write never fails the run. The loss is reported once. Records that could not be written are
+// kept, up to a limit, and are written in order before the next record. A record is on disk completely or not at all.
 //
-// It never grows beyond what its readers read. nears_limit() says so before, while there is room for the end of the run.
+// The journal never becomes longer than its readers accept. nears_limit() reports this while space for the end of the
+// run remains.
 //
-// What is written is remembered, by its length and its digest: difference() tells what somebody else did to the file.
+// The journal keeps the length and the digest of the written records. difference() reports changes by other processes.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,16 @@
 
 namespace proctor {
 
+// Writes the events of a run to journal.jsonl. prepare() opens it.
 class Journal : public EventSink {
  public:
-  // Called once, on the first record that could not be written.
+  // Called once, for the first record that could not be written.
   using OnLost = std::function<void(const Warning&)>;
   // Called before each write, and when the run has ended.
   using KeepSeal = std::function<void(const JournalSeal&)>;
 
-  // Creates the file, which must not exist; `allow_existing` is for special files such as /dev/full.
-  // `most`: bytes.
+  // Creates the file, which must not exist. `allow_existing` is for special files such as /dev/full. `most` is the
+  // limit in bytes.
   static Result<std::unique_ptr<Journal>> open(const std::string& path, bool allow_existing = false,
                                                std::uint64_t most = kMostJournal);
   ~Journal() override;
@@ -44,19 +45,20 @@ class Journal : public EventSink {
   void on_lost(OnLost handler) { on_lost_ = std::move(handler); }
   void keep_seal(KeepSeal keep) { keep_seal_ = std::move(keep); }
   void on(const Event& event) override;
-  // A last record, behind the end of the run: an object of JSON. Nobody needs it, so a disk that refuses it goes without.
+  // Writes a record after the end of the run, a JSON object. The record is optional, so its loss is ignored.
   void end_with(const std::string& record);
-  // Of the file, by which a history knows the run. "": a record is missing in it.
+  // Returns the digest of the file. A history identifies the run by it. Returns "" if a record is missing.
   std::string sha256() const { return complete() ? written_.digest : ""; }
-  // "" when the file of that name is what was written, else what is different.
+  // Returns "" if the file with this name has the written content, otherwise the difference.
   std::string difference() const;
-  // Syncs records that are older than a second. Call it now and then while no event comes.
+  // Syncs records that are older than a second. Call it regularly while no event arrives.
   void sync_if_due();
-  // Whether nine tenths are used: no more cases should start. The rest is for those that run, and for the end of the run.
+  // Returns whether nine tenths of the limit are used: no more cases should start. The remaining tenth is for running
+  // cases and the end of the run.
   bool nears_limit() const { return written_.bytes + backlog_bytes_ > most_ - most_ / 10; }
-  // Whether every record so far has reached the file.
+  // Returns whether every record so far is in the file.
   bool complete() const { return backlog_.empty() && dropped_ == 0; }
-  // Why one did not: errno.
+  // Returns the errno of the first lost record.
   int why_incomplete() const { return lost_; }
 
  private:
@@ -72,7 +74,7 @@ class Journal : public EventSink {
   JournalChain chain_;
   JournalState written_ = chain_.state();
   KeepSeal keep_seal_;
-  bool torn_ = false;  // an incomplete record could not be cut off again
+  bool torn_ = false;  // an incomplete record could not be cut off
   bool dirty_ = false;
   int lost_ = 0;  // errno of the first record that could not be written
   bool plan_written_ = false;
@@ -83,8 +85,8 @@ class Journal : public EventSink {
   OnLost on_lost_;
 };
 
-// One stream, many listeners, in the order of addition. If a listener sends an event while another one is
-// being delivered, it follows that one.
+// Passes each event to several receivers, in the order of their addition. If a receiver sends an event while another
+// one is being delivered, the new event follows it.
 class EventFanout : public EventSink {
  public:
   void add(EventSink& sink) { sinks_.push_back(&sink); }
@@ -96,17 +98,18 @@ class EventFanout : public EventSink {
   bool delivering_ = false;
 };
 
-// The private copy of what a runner wrote to its journal: how much, and its digest (harness/journal/journal_chain.h). It
-// lies with the records of this user's runs (run_record.h), where no other user writes and a test has no business, and
-// stays for a week after the run, so that `report` and `finish` can tell a journal that somebody has changed since.
+// The seal of a journal: the length and the digest of the written records (harness/journal/journal_chain.h), in a
+// private file. The file is in the directory of the records of this user (run_record.h), where no other user can write.
+// It stays for a week after the run. `report` and `finish` use it to detect later changes of the journal.
 //
-// It is made for this boot: after a power cut a journal may have lost its last second.
+// A seal is valid in the same boot only: after a power loss a journal may lack its last second.
 class JournalSealFile {
  public:
-  // For the journal in the run directory; that of an earlier run there is replaced.
+  // Creates the seal of the journal in `run_dir`. Replaces the seal of an earlier run in this directory.
   static Result<JournalSealFile> create(const std::string& run_dir, const std::string& run_id);
 
-  // One write, before the record itself is written: a runner that is killed between them leaves a journal that fits.
+  // Writes the seal before the record itself is written. If the runner is killed between both, the journal still fits
+  // its seal.
   void keep(const JournalSeal& seal);
 
  private:
@@ -116,11 +119,11 @@ class JournalSealFile {
   std::string head_;
 };
 
-// None when this user ran nothing there since the boot, within a week, or elsewhere. It is about the run that it names: the
-// directory may have been given to another one since.
+// Returns nothing if this user has run nothing in this directory since the boot and within a week. The seal belongs to
+// the run that it names: the directory may have another owner now.
 std::optional<JournalSeal> find_journal_seal(const std::string& run_dir);
 
-// Those of runs that are older than a week.
+// Removes seals of runs that are older than a week.
 void remove_old_journal_seals();
 
 }  // namespace proctor

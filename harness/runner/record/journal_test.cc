@@ -127,8 +127,8 @@ TEST_F(JournalTest, ReportsFullDiskOnce) {
   EXPECT_FALSE((*journal)->complete());
 }
 
-// A file-size limit makes write(2) take a part of the record first and refuse the rest, as a disk that fills
-// up does. A child process, because the limit is per process.
+// A file-size limit makes write(2) accept a part of the record and refuse the remainder, like a full disk. The test
+// uses a child process, because the limit applies to the whole process.
 TEST_F(JournalTest, RetriesPartlyWrittenRecord) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
@@ -160,7 +160,7 @@ TEST_F(JournalTest, RetriesPartlyWrittenRecord) {
   EXPECT_THAT(ids, testing::ElementsAre("first", "second", "third"));
 }
 
-// A journal that is too long is read by nobody.
+// Readers refuse a journal that is too long.
 TEST_F(JournalTest, LimitsJournalSize) {
   constexpr std::uint64_t kMost = 4'000;
   auto journal = Journal::open(path_, /*allow_existing=*/false, kMost);
@@ -186,7 +186,7 @@ struct Recorder : EventSink {
   std::vector<std::size_t> seen;
 };
 
-// Sends a warning of its own while it handles the first event.
+// Sends a warning while it handles the first event.
 struct Talkative : EventSink {
   explicit Talkative(EventFanout& fanout) : fanout(fanout) {}
   void on(const Event& event) override {
@@ -215,7 +215,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kRunId = "20260131T120000Z-abcdef";
 
-// Each test has a private runtime directory, so that it never sees real runs.
+// Each test has a private runtime directory, so that it never finds real runs.
 class SealedJournalTest : public testing::Test {
  protected:
   void SetUp() override {

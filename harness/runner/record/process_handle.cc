@@ -24,7 +24,7 @@ namespace {
 
 constexpr auto kPollWithoutPidfd = std::chrono::milliseconds(20);  // only without a pidfd
 
-// A /proc of another PID namespace shows other processes under these pids.
+// Returns whether /proc belongs to the PID namespace of this process. Otherwise its pids belong to other processes.
 bool has_own_proc() {
   std::error_code error;
   return std::filesystem::read_symlink("/proc/self", error) == std::to_string(::getpid());
@@ -32,16 +32,17 @@ bool has_own_proc() {
 
 }  // namespace
 
-// What has ended has ended also where nobody reaps it, as below an idle PID 1 in a container.
+// A process that has ended counts as ended even if it is not reaped, for example below an idle PID 1 in a container.
 std::uint64_t start_time_of(int pid) {
   const auto stat = read_stat(pid);
   return stat && !has_ended(*stat) ? stat->start_time : 0;
 }
 
-// The identity is read after the process is held: before, it could end in between and
-// leave its pid to another.
+// The start time is read after the pidfd is open. Otherwise the process could end in between, and another one could get
+// its pid.
 std::optional<ProcessHandle> ProcessHandle::open(int pid, std::uint64_t start_time) {
-  if (pid <= 0 || start_time == 0) return std::nullopt;  // 0 and below are groups to kill(2)
+  if (pid <= 0 || start_time == 0)
+    return std::nullopt;  // kill(2) treats 0 and negative numbers as process groups
   UniqueFd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd && errno != ENOSYS && errno != EPERM) return std::nullopt;
   if (!has_own_proc() || start_time_of(pid) != start_time) return std::nullopt;
@@ -81,7 +82,8 @@ LockIdentity identify(const UniqueFd& file) {
       .file_system = static_cast<std::uint32_t>(system.f_type), .device = info.st_dev, .inode = info.st_ino};
 }
 
-// An overlay and its layers show one file with several locks. Elsewhere a restart may change the device number.
+// An overlay and its layers show one file with separate locks. On other file systems a restart may change the device
+// number.
 bool is_locked_one(const LockIdentity& file, const std::vector<LockIdentity>& locked) {
   return std::ranges::any_of(locked, [&](const LockIdentity& one) {
     return file.inode != 0 && one.inode == file.inode && one.file_system == file.file_system &&
@@ -96,7 +98,7 @@ LockIdentity lock_for_life(const UniqueFd& file) {
   return identify(file);
 }
 
-// A shared lock, and for a moment: two that look at once do not disturb each other.
+// The test takes a shared lock for a moment, so that two concurrent tests do not disturb each other.
 RunnerStatus examine_lock(const UniqueFd& file, const std::vector<LockIdentity>& locked) {
   if (::flock(file.get(), LOCK_SH | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return {.state = RunnerState::kAlive};

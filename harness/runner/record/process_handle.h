@@ -1,6 +1,6 @@
-// One process, and never another one that has got its pid: a signal reaches this process or nobody. A pidfd
-// holds it (Linux 5.3). If a filter refuses pidfds, as older container engines do, the identity is checked
-// right before each signal, which leaves a gap of microseconds.
+// A handle to one process. A signal reaches this process or none, never a later process with the same pid. The handle
+// uses a pidfd (Linux 5.3). If a filter refuses pidfds, as in older container engines, the start time is checked right
+// before each signal. This leaves a gap of microseconds.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace proctor {
 
-// Field 22 of /proc/PID/stat; 0 if there is no such process, or if only its exit code is left.
+// Returns field 22 of /proc/PID/stat. Returns 0 if no such process exists, or if only its exit code remains.
 std::uint64_t start_time_of(int pid);
 
 class ProcessHandle {
  public:
-  // None if no living process has that pid and that start time, or if /proc is of another PID namespace.
+  // Returns nothing if no living process has this pid and start time, or if /proc belongs to another PID namespace.
   static std::optional<ProcessHandle> open(int pid, std::uint64_t start_time);
 
   int pid() const { return pid_; }
   bool has_ended() const { return start_time_of(pid_) != start_time_; }
-  // Also true if it is a zombie that nobody reaps.
+  // Returns true also for a zombie that is not reaped.
   bool wait_until_ended(Milliseconds limit) const;
-  // It is no error if the process has ended.
+  // Succeeds also if the process has ended.
   Result<void> signal(int number) const;
 
  private:
@@ -35,20 +35,21 @@ class ProcessHandle {
 
   int pid_;
   std::uint64_t start_time_;
-  UniqueFd pidfd_;  // empty where they are refused
+  UniqueFd pidfd_;  // empty if pidfds are refused
 };
 
-// The proof that a runner lives. A runner holds a lock (flock) on both copies of its record. The kernel drops the lock
-// when the process ends, whatever ends it. No pid, time, boot id or host name is part of the proof: each of them can
+// The proof that a runner is alive. A runner holds a lock (flock) on both copies of its record. The kernel drops the
+// lock when the process ends for any reason. No pid, time, boot id or host name is part of the proof: each of them can
 // look different to another process of the same machine.
 //
 //   lock is held                                  alive
 //   lock is free, and the file is the locked one  gone
-//   anything else                                 unknown: whoever cleans up leaves the run alone and names it
+//   anything else                                 unknown: the run is left alone and named
 //
 // The descriptor has O_CLOEXEC. A child of the runner holds the lock from fork to exec only.
 
-// Which file has the lock. A copy of that file is another file. An inode of 0 is no file.
+// Identifies the file that has the lock. A copy of this file has another identity. The inode 0 means that no file has
+// the lock.
 struct LockIdentity {
   std::uint64_t file_system = 0;  // its magic number (statfs(2))
   std::uint64_t device = 0;
@@ -57,17 +58,19 @@ struct LockIdentity {
   friend bool operator==(const LockIdentity&, const LockIdentity&) = default;
 };
 
-// Locks a new file. The result names no file if its file system has no locks, or may show them to one machine only.
+// Locks a new file. Returns an identity without a file if its file system has no locks, or may show them to one machine
+// only.
 LockIdentity lock_for_life(const UniqueFd& file);
 
 enum class RunnerState { kAlive, kEnded, kUnknown };
 
+// The state of a runner, from its lock.
 struct RunnerStatus {
   RunnerState state = RunnerState::kUnknown;
-  std::string why{};  // only if unknown: a clause
+  std::string why{};  // a clause; set only if the state is unknown
 };
 
-// `locked`: the files that the runner has locked, by its record.
+// `locked` has the files that the runner has locked, from its record.
 RunnerStatus examine_lock(const UniqueFd& file, const std::vector<LockIdentity>& locked);
 
 }  // namespace proctor

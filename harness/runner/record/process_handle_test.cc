@@ -16,7 +16,7 @@
 namespace proctor {
 namespace {
 
-// A child that waits for a signal, with that pid if one is given; -1 with errno where that is refused.
+// Starts a child that waits for a signal. `wanted` is its pid, if set. Returns -1 with errno if that is refused.
 pid_t waiting_child(pid_t wanted = 0) {
   clone_args arguments{};
   arguments.exit_signal = SIGCHLD;
@@ -51,14 +51,14 @@ TEST(ProcessHandle, OpensOnlyMatchingPidAndStartTime) {
   EXPECT_FALSE(held->has_ended());
   EXPECT_FALSE(held->wait_until_ended(Milliseconds(1)));
   EXPECT_TRUE(held->signal(SIGKILL).ok());
-  EXPECT_TRUE(held->wait_until_ended(Milliseconds(60'000)));  // a zombie by now
+  EXPECT_TRUE(held->wait_until_ended(Milliseconds(60'000)));  // the process is a zombie now
   EXPECT_TRUE(held->has_ended());
   EXPECT_EQ(WTERMSIG(reap(child)), SIGKILL);
   EXPECT_TRUE(held->signal(SIGKILL).ok()) << "it has ended, which is what was wanted";
   EXPECT_FALSE(ProcessHandle::open(child, start));
 }
 
-// Without a /proc of its own a PID namespace has other pids than /proc shows.
+// In a PID namespace without a mount of /proc, /proc shows the pids of the outer namespace.
 TEST(ProcessHandle, RejectsProcOfAnotherPidNamespace) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -76,7 +76,7 @@ TEST(ProcessHandle, ProcessLivesWhileAnyThreadRuns) {
   const pid_t child = ::fork();
   if (child == 0) {
     std::thread([] { ::pause(); }).detach();
-    ::syscall(SYS_exit, 0);  // of this thread alone
+    ::syscall(SYS_exit, 0);  // ends only this thread
   }
   while (read_stat(child)->state != 'Z') std::this_thread::yield();
   const auto held = ProcessHandle::open(child, start_time_of(child));

@@ -1,12 +1,14 @@
-// The digests of the programs that the suites start: a result is of one program, and a gate wants to know of which.
+// The digests of the programs that the suites start. They identify the tested program, which a gate requires.
+// WatchOfRun calls it.
 //
-// A test program may have 500 MB, which takes a second or two to read, and the first case waits for nobody. So the plan,
-// the first record, has only the size of each, and they are read a piece at a time while the cases run; what is left then
-// is read after the last case, within limits: somebody waits for the reports.
+// A test program may have 500 MB, which take a second or two to read, and the first case must not wait for this. The
+// first record has only the size of each program. The programs are read in pieces while the cases run. The remaining
+// bytes are read after the last case, with a time limit, because the reports must not be late.
 //
-// A digest is of what all cases ran. So each file is opened before the first case, and is the same file after the last
-// one: also by its ctime, which no program sets, so that bytes and dates that were put back do not hide a change. A
-// program that was changed is a warning and has no digest; one that was told before is taken back.
+// A digest must describe the program that all cases ran. Each file is opened before the first case, and must be the
+// same file after the last one. The ctime is compared too: programs cannot set it, so restored contents and dates do
+// not hide a change. A changed program causes a warning and has no digest. A digest that was already reported is
+// withdrawn.
 #pragma once
 
 #include <sys/stat.h>
@@ -28,26 +30,28 @@ namespace proctor {
 class ProgramDigests {
  public:
   static constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
-  // A program of which more is left after the last case is given up at once: it would only take their time from the others.
+  // If more than this remains of a program after the last case, it is not read, because the other programs need the
+  // time.
   static constexpr std::uint64_t kMostAtEnd = std::uint64_t{1} << 30;
 
-  // Opens the programs of `suites`, each once, as they are now.
+  // Opens the programs of `suites` in their current state. Each program is opened once.
   explicit ProgramDigests(const std::vector<PlannedSuite>& suites);
 
   bool is_done() const { return left_.empty(); }
-  // Reads the next piece, if any is left. Tells the digest of what came to its end.
+  // Reads the next piece, if any. Reports the digest of a program that is completely read.
   void read_piece(EventSink& sink);
-  // Reads the rest, for `time` at most and until somebody wants the run to stop. Takes back the digests of what changed.
+  // Reads the remaining pieces, for at most `time` and until a stop is requested. Withdraws the digests of changed
+  // programs.
   void finish(EventSink& sink, Milliseconds time, const std::function<bool()>& stop_wanted);
 
  private:
   struct Program {
     std::string path;
     struct stat planned {};  // the file
-    struct stat name {};     // what stands under the path, which may be a link to it
+    struct stat name {};     // of the path itself, which may be a symbolic link
     bool found = false;
     UniqueFd file{};
-    int error = 0;           // why it could not be opened
+    int error = 0;           // errno of a failed open()
     std::uint64_t read = 0;  // bytes
     Sha256 digest{};
   };
@@ -57,7 +61,7 @@ class ProgramDigests {
   void end(EventSink& sink, const std::string& reason);
 
   std::deque<Program> left_;
-  std::vector<Program> reported_;  // with their digests
+  std::vector<Program> reported_;  // programs whose digest was reported
   std::vector<char> piece_;
 };
 

@@ -45,7 +45,7 @@ class ProgramDigestsTest : public testing::Test {
     for (const std::string& program : programs) made.push_back({.name = "s", .program = program});
     return made;
   }
-  // The kernel's clock for dates of files goes in steps.
+  // The clock for file times has a coarse resolution.
   void wait_for_another_ctime() {
     const auto ctime_of = [this] {
       struct stat now {};
@@ -59,7 +59,7 @@ class ProgramDigestsTest : public testing::Test {
 
   TempDir directory_;
   Received received_;
-  const std::function<bool()> nobody_ = [] { return false; };  // wants it to stop
+  const std::function<bool()> nobody_ = [] { return false; };  // no stop is requested
 };
 
 TEST_F(ProgramDigestsTest, ReadsSharedProgramOnce) {
@@ -71,10 +71,10 @@ TEST_F(ProgramDigestsTest, ReadsSharedProgramOnce) {
   ASSERT_EQ(received_.programs.size(), 2u);
   EXPECT_EQ(received_.programs.at(large).sha256, sha256_hex(text));
   EXPECT_EQ(received_.programs.at(empty).sha256, sha256_hex(""));
-  digests.read_piece(received_);  // nothing is left
+  digests.read_piece(received_);  // no piece remains
 }
 
-// The start of a run and a tick of it read nothing and one piece, however large the program is.
+// The start of a run reads nothing, and a tick reads one piece, whatever the size of the program.
 TEST_F(ProgramDigestsTest, ReadsOnePiecePerCall) {
   const std::string large = write("large", std::string(2 * ProgramDigests::kPieceBytes + 1, 'x'));
   ProgramDigests digests(suites({large}));
@@ -82,7 +82,7 @@ TEST_F(ProgramDigestsTest, ReadsOnePiecePerCall) {
     digests.read_piece(received_);
     EXPECT_TRUE(received_.programs.empty()) << piece;
   }
-  digests.read_piece(received_);  // finds the end
+  digests.read_piece(received_);  // detects the end of the file
   EXPECT_EQ(received_.programs.size(), 1u);
 }
 
@@ -102,7 +102,7 @@ TEST_F(ProgramDigestsTest, ChangedProgramHasWarningAndNoDigest) {
               testing::ElementsAre(WarningCode::kProgramChanged, WarningCode::kProgramChanged));
 }
 
-// What a tested script does that rewrites itself as the bytes that a policy pins, before or after it was read.
+// A tested script may replace itself with the bytes that a policy pins, before or after it was read.
 TEST_F(ProgramDigestsTest, RestoredContentsDoNotHideChange) {
   const std::string before = write("before", "exit 0");
   const std::string after = write("after", "exit 1");
@@ -155,7 +155,7 @@ TEST_F(ProgramDigestsTest, ReportsReasonForMissingDigest) {
   EXPECT_TRUE(received_.warnings.empty());
 }
 
-// A sparse script of 30 GB that ends at once: its run ends at once, too, and its neighbour has a digest.
+// A sparse script of 30 GB that exits at once. Its run also ends at once, and the other program has a digest.
 TEST_F(ProgramDigestsTest, SkipsLargeProgramAtRunEnd) {
   const std::string huge = write("huge", "exit 0");
   fs::resize_file(huge, std::uint64_t{30} << 30);

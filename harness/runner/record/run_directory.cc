@@ -26,11 +26,11 @@ namespace fs = std::filesystem;
 constexpr const char* kDefaultRoot = "proctor-out";
 constexpr const char* kLatest = "latest";
 constexpr const char* kJournal = "journal.jsonl";
-// Of a run, but for its reports.
+// Files that a run writes, except its reports.
 constexpr std::array<std::string_view, 7> kOwnFiles = {
     kJournal, "run.json", "sim_topology.toml", "sim_faults.jsonl", "logs", "evidence", "junit"};
 
-// The nearest directory above `path` that exists.
+// Returns the nearest existing directory above `path`.
 fs::path existing_ancestor(fs::path path) {
   std::error_code error;
   while (!path.empty() && !fs::exists(path, error)) {
@@ -48,7 +48,7 @@ Error refused(const std::string& option, const std::string& path, const std::str
 std::string why_errno(int err) { return Error::system("", err).what; }
 
 void point_latest_to(const fs::path& root, const std::string& name) {
-  std::error_code ignored;  // the link is a convenience: a file system without links has runs all the same
+  std::error_code ignored;  // the link is optional: some file systems have no links
   const fs::path draft = root / (std::string(".") + kLatest + "-" + name);
   fs::create_directory_symlink(name, draft, ignored);
   if (!ignored) fs::rename(draft, root / kLatest, ignored);
@@ -56,17 +56,17 @@ void point_latest_to(const fs::path& root, const std::string& name) {
 }
 
 void leave_out_of_git(const fs::path& root) {
-  static_cast<void>(replace_file(root / ".gitignore", "*\n"));  // a convenience
+  static_cast<void>(replace_file(root / ".gitignore", "*\n"));  // optional
 }
 
-// A run that is going on, or was killed, has a record.
+// A run that is active or was killed has a record.
 bool has_no_record(const fs::path& directory) {
   const auto record = read_run_record(directory.string());
   return record && !*record;
 }
 
-// One that has just begun has no reports yet. Of a call of CTest that was stopped there will never be any: that one is
-// finished when its parts are, and nobody can add one.
+// Returns whether the run is complete. An active run has no reports yet. A stopped call of CTest will never have
+// reports: its run is complete when its parts are, if no starter can add another part.
 bool is_finished(const fs::path& directory, bool open) {
   std::error_code error;
   if (!has_no_record(directory)) return false;
@@ -79,7 +79,7 @@ bool is_finished(const fs::path& directory, bool open) {
 
 void remove_old_runs(const fs::path& root, const std::string& newest, std::size_t keep) {
   std::vector<std::string> names;
-  std::set<std::string> linked;  // as those of calls of CTest that live
+  std::set<std::string> linked;  // runs with a link, for example of a living call of CTest
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(root, error)) {
     const std::string name = entry.path().filename().string();
@@ -91,7 +91,7 @@ void remove_old_runs(const fs::path& root, const std::string& newest, std::size_
   std::ranges::sort(names);  // by time
   for (std::size_t i = 0; i + keep <= names.size(); ++i) {
     if (is_finished(root / names[i], linked.contains(names[i])))
-      static_cast<void>(remove_tree(root / names[i]));  // the next run tries again
+      static_cast<void>(remove_tree(root / names[i]));  // if this fails, the next run tries again
   }
 }
 
@@ -123,7 +123,7 @@ std::string new_run_id() {
   ::gmtime_r(&now.tv_sec, &parts);
   char text[40];
   const std::size_t second = std::strftime(text, sizeof text, "%Y%m%dT%H%M%SZ", &parts);
-  // The milliseconds come first, so that of two runs in one second the later one sorts behind the other.
+  // The milliseconds precede the random bits, so that of two runs in one second the later one sorts last.
   const auto ms = static_cast<unsigned>(now.tv_nsec / 1'000'000);
   std::snprintf(text + second, sizeof text - second, "-%06x", ms << 14U | (random & 0x3FFFU));
   return text;
@@ -140,7 +140,7 @@ Result<void> check_run_directory(const std::string& out, const std::string& but)
       return error ? refused(option, out, error.message()) : refused(option, out, "it is not empty");
     }
   }
-  const fs::path name = path.filename().empty() ? path.parent_path() : path;  // without a slash at its end
+  const fs::path name = path.filename().empty() ? path.parent_path() : path;  // without a trailing slash
   if (!out.empty() && fs::is_symlink(fs::symlink_status(name, error)))
     return refused(option, out, "it is a link");
   const fs::path base = existing_ancestor(path);

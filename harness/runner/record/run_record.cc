@@ -31,7 +31,7 @@ constexpr const char* kBootId = "/proc/sys/kernel/random/boot_id";
 constexpr const char* kPidNamespace = "/proc/self/ns/pid";
 constexpr const char* kTimeNamespace = "/proc/self/ns/time";
 
-// "" when it is gone, as files of other runs and processes are.
+// Returns "" if the file does not exist: files of other runs and processes can disappear.
 std::string read_text(const fs::path& path) {
   auto text = read_file(path.string());
   return text ? *std::move(text) : "";
@@ -65,7 +65,8 @@ bool is_private_directory(const std::string& path) {
 
 std::string usual_base() { return "/tmp/proctor-" + std::to_string(::geteuid()); }
 
-// Anybody can make a directory of the usual name first. Then ours has a name that nobody can know before.
+// Returns other private directories of this user. Any user can create the directory with the usual name first. The
+// directory of this user then has an unpredictable name.
 std::vector<std::string> further_bases() {
   const std::string beginning = usual_base() + ".";
   std::vector<std::string> bases;
@@ -110,7 +111,7 @@ Error distrusted(const std::string& path, const std::string& why) {
                       "Proctor kills the processes that a record names, so it must be trustworthy.");
 }
 
-// The record in the run directory, whoever wrote what it says.
+// Reads the record in the run directory without a check of its author.
 Result<std::optional<RunRecord>> read_as_it_is(const std::string& path) {
   const UniqueFd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::optional<RunRecord>();
@@ -247,12 +248,12 @@ Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir) {
   auto record = read_as_it_is(path);
   if (!record || !*record) return record;
   const PrivateCopy copy = private_copy_of(**record);
-  const bool far = is_of_another_machine(**record);  // which may have the directory mounted elsewhere
+  const bool far = is_of_another_machine(**record);  // it may have mounted the directory at another path
   if (!far && !same_directory((*record)->run_dir, run_dir))
     return distrusted(path, "it is the record of another directory, " + (*record)->run_dir);
   if (copy == PrivateCopy::kOther) return distrusted(path, "it differs from the private copy of its runner");
   if (copy == PrivateCopy::kEqual || (*record)->boot_id != boot_id()) return record;
-  // A run that ends takes its record away before the copy.
+  // A run that ends removes its record before the private copy.
   if (const auto again = read_as_it_is(path); again && !*again) return again;
   Error error = distrusted(path, "the runners of this user have no copy of it");
   error.hint +=
@@ -273,7 +274,7 @@ Result<PrivateRecord> read_private_record(const std::string& path) {
 bool is_confirmed(const RunRecord& record) { return private_copy_of(record) == PrivateCopy::kEqual; }
 
 void remove_run_record(const RunRecord& record) {
-  // By now another run may be in that directory.
+  // Another run may use this directory now.
   const std::string path = record.run_dir + "/" + kRecordFile;
   const auto there = read_as_it_is(path);
   if (there && *there && (*there)->run_id == record.run_id) ::unlink(path.c_str());
@@ -350,7 +351,7 @@ Result<RunRecordFiles> RunRecordFiles::write(const RunRecord& record) {
   return files;
 }
 
-// A copy appears under its name with its lock: nobody sees a living run without one.
+// A copy gets its final name after it is locked, so that no process sees the record of a living run without a lock.
 Result<void> RunRecordFiles::write() {
   std::vector<UniqueFd> files;
   record_.locked.clear();
@@ -378,7 +379,8 @@ Result<void> RunRecordFiles::keep(const std::vector<int>& pids) {
 }
 
 RunRecordFiles::~RunRecordFiles() {
-  for (const auto& path : std::views::reverse(paths_)) {  // the copy last, as it came first
+  for (const auto& path :
+       std::views::reverse(paths_)) {  // the private copy last, because it was created first
     ::unlink(draft_of(path).c_str());
     ::unlink(path.c_str());
   }

@@ -1,9 +1,10 @@
-// A list of what a run leaves behind if its runner is killed. It is written before the first case starts; the
-// next run and `proctor finish` sweep what it lists (dead_runs.h). One copy is in the run directory (run.json), one in a
-// per-user directory ($XDG_RUNTIME_DIR/proctor/runs, else /tmp/proctor-UID/runs, or where that is another user's
-// /tmp/proctor-UID.RANDOM/runs), so that the next run finds it. The first lies where tests write: it is believed only where it says what the second one says.
+// The record of a run: what must be swept if its runner is killed. It is written before the first case starts. The next
+// run and `proctor finish` read it (dead_runs.h). One copy is in the run directory (run.json). A private copy is in a
+// directory of the user, so that the next run finds it: $XDG_RUNTIME_DIR/proctor/runs, else /tmp/proctor-UID/runs, or
+// /tmp/proctor-UID.RANDOM/runs if another user owns the former. Tests can write to the first copy, so it is trusted
+// only if it equals the private copy.
 //
-// The runner locks both copies for its life (process_handle.h). A record is acted upon only if a free lock proves that the
+// The runner locks both copies while it lives (process_handle.h). A record is used only if a free lock proves that the
 // runner has ended.
 #pragma once
 
@@ -22,42 +23,45 @@
 
 namespace proctor {
 
-// A process that the runner itself could not end: one that hangs in the kernel, or another user's.
+// A process that the runner could not end: it hangs in the kernel or belongs to another user.
 struct LeftProcess {
-  int pid = 0;  // in the runner's PID namespace
+  int pid = 0;  // in the PID namespace of the runner
   std::uint64_t start_time = 0;
 
   friend bool operator==(const LeftProcess&, const LeftProcess&) = default;
 };
 
+// The content of a record.
 struct RunRecord {
   std::string run_id;
   std::string run_dir;  // absolute
   int pid = 0;
   std::uint64_t start_time = 0;  // field 22 of /proc/PID/stat
-  // The process that started it, in the same PID namespace; 0 if that was outside, or if the run is meant to
-  // outlive it.
+  // The process that started the runner, in the same PID namespace; 0: it is outside of the namespace, or the run
+  // should outlive it.
   int parent_pid = 0;
-  std::string host;  // host name; that of its container, if it is in one
+  std::string host;  // host name, or the name of the container
   std::string boot_id;
   std::string pid_namespace;         // readlink of /proc/self/ns/pid
-  std::string time_namespace{};      // readlink of /proc/self/ns/time; start times mean something in it only
-  std::string cgroup;                // the run's cgroup directory, or ""
-  std::vector<std::string> scratch;  // the run's scratch directories
+  std::string time_namespace{};      // readlink of /proc/self/ns/time; start times are valid in it only
+  std::string cgroup;                // directory of the run's cgroup, or ""
+  std::vector<std::string> scratch;  // scratch directories of the run
   std::vector<LeftProcess> left{};
-  std::optional<SlurmJob> slurm{};     // the job that it is of
-  std::vector<LockIdentity> locked{};  // the copies
+  std::optional<SlurmJob> slurm{};     // the Slurm job of the run
+  std::vector<LockIdentity> locked{};  // identities of both copies
 };
 
-// Whether it has the form of new_run_id() (run_directory.h). It becomes part of paths, and decides who is killed.
+// Returns whether `text` has the form of new_run_id() (run_directory.h). The id becomes part of paths, and selects the
+// processes to kill.
 bool is_run_id(std::string_view text);
 
 std::string host_name();
 std::string boot_id();
 
-// Whether the pids and start times of the record mean the same to this process.
+// Returns whether the pids and start times of the record are valid for this process.
 bool has_our_pids(const RunRecord& record);
-// Whether neither the boot nor the host name is ours. For messages: it proves nothing.
+// Returns whether both the boot id and the host name differ from this machine. For messages only, because it is not a
+// proof.
 bool is_of_another_machine(const RunRecord& record);
 
 // Describes this process.
@@ -67,39 +71,39 @@ RunRecord describe_this_run(std::string run_id, std::string run_dir, std::string
 std::string to_json(const RunRecord& record);
 Result<RunRecord> parse_run_record(const std::string& text);
 
-// The copy in a run directory; none if the run ended by itself. A reader of the record kills what it names,
-// so the record is refused unless it is a file of this user or of root, has the form of a record, and, if it
-// was written on this machine since its boot, names the directory that it is in and has an equal private copy.
+// Returns the copy in a run directory, or nothing if the run ended by itself. A reader of the record kills processes
+// that it names, so an untrusted record is refused. It must be a file of this user or of root and have the form of a
+// record. If it was written on this machine since its boot, it must also name its directory and equal its private copy.
 Result<std::optional<RunRecord>> read_run_record(const std::string& run_dir);
-// Whether it has an equal private copy.
+// Returns whether the record equals its private copy.
 bool is_confirmed(const RunRecord& record);
-// Removes both copies of a run that has been swept.
+// Removes both copies of a run that was swept.
 void remove_run_record(const RunRecord& record);
 
-// The directory of the per-user copies, created with mode 0700. An error if it belongs to somebody else.
+// Returns the directory of the private copies, created with mode 0700. Returns an error if it belongs to another user.
 Result<std::string> run_record_directory();
-// The records of this user's runs of a Slurm job, from the private copies. A job of another cluster, or of another node
-// on this machine, is another job; what either of the two does not say is not compared.
+// Returns the records of this user's runs in a Slurm job, from the private copies. The id must be equal. Cluster and
+// node must be equal too if both sides have them.
 std::vector<RunRecord> run_records_of(const SlurmJob& job);
-// The other users who may have records here, by the owners of their directories. For root, which must not believe what
-// is in them.
+// Returns the other users who may have records here, by the owners of their directories. For root, which must not trust
+// the content.
 struct RecordOwner {
   uid_t uid = 0;
   gid_t gid = 0;
 };
 std::vector<RecordOwner> others_with_run_records();
-// A private copy, which a test of the same user may have replaced by anything.
+// A private copy. A test of the same user may have replaced it.
 struct PrivateRecord {
   RunRecord record;
   RunnerStatus runner;
 };
 Result<PrivateRecord> read_private_record(const std::string& path);
 
-// Wherever runs of this user may have put theirs; only directories that nobody else may write to.
+// Returns all directories in which runs of this user may have private copies, and in which no other user can write.
 std::vector<std::string> run_record_directories();
 
-// Holds and locks both copies while the run lasts; destroying it removes them, because nothing is left to sweep then,
-// unless it was told of something.
+// Holds and locks both copies during the run. The destructor removes them, because nothing must be swept then. After
+// keep() they stay.
 class RunRecordFiles {
  public:
   static Result<RunRecordFiles> write(const RunRecord& record);

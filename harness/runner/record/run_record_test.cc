@@ -32,7 +32,7 @@ using testing::IsEmpty;
 
 constexpr const char* kId = "20260131T120000Z-00ab12";
 
-// Each test has a private runtime directory, so that it never sees real runs.
+// Each test has a private runtime directory, so that it never finds real runs.
 class RunRecordTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -52,7 +52,8 @@ class RunRecordTest : public testing::Test {
     old_runtime_ ? ::setenv("XDG_RUNTIME_DIR", old_runtime_->c_str(), 1) : ::unsetenv("XDG_RUNTIME_DIR");
   }
 
-  // As a runner that is killed: its records stay, and its locks go. `left`: processes that it could not end.
+  // Acts as a runner that is killed: its records stay, and its locks are dropped. `left` has processes that it could
+  // not end.
   static void write_and_die(const RunRecord& record, const std::vector<int>& left = {}) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -114,7 +115,7 @@ TEST_F(RunRecordTest, RejectsInvalidRunId) {
   EXPECT_FALSE(parse_run_record(to_json(record)).ok());
 }
 
-// `run.json` of a directory that somebody else can write to would let them choose whom we kill.
+// Another user who can write run.json could otherwise select the processes that Proctor kills.
 TEST_F(RunRecordTest, RejectsUntrustedRecord) {
   const auto record = describe_this_run(kId, run_dir_, "", {});
   const auto write = [&](const RunRecord& one) { std::ofstream(run_dir_ + "/run.json") << to_json(one); };
@@ -191,7 +192,7 @@ TEST_F(RunRecordTest, BothCopiesExistDuringRun) {
   EXPECT_FALSE(fs::exists(run_dir_ + "/run.json"));
 }
 
-// With the start time, so that nobody who gets the pid is meant.
+// The record has the start time, so that another process with the same pid is not killed.
 TEST_F(RunRecordTest, KeepsRecordUntilLeftProcessesEnd) {
   const pid_t left = ::fork();
   if (left == 0) {
@@ -226,7 +227,7 @@ TEST_F(RunRecordTest, KeepsRecordUntilLeftProcessesEnd) {
   EXPECT_FALSE(fs::exists(run_dir_ + "/run.json"));
 }
 
-// Another user's process, in the records of two runs.
+// Two runs record the same process of another user.
 TEST_F(RunRecordTest, ReportsUnkillableProcessOnce) {
   if (::geteuid() != 0) GTEST_SKIP() << "not root: this process cannot become another user";
   constexpr uid_t kNobody = 65534;
@@ -272,7 +273,7 @@ RunRecord with_other_ids(RunRecord record) {
   return record;
 }
 
-// As a reader in other namespaces, with another boot id, or without a boot id sees it.
+// The reader has other namespaces, another boot id or no boot id.
 TEST_F(RunRecordTest, OtherIdsDoNotMakeRunDead) {
   const auto files = RunRecordFiles::write(with_other_ids(describe_this_run(kId, run_dir_, "", {scratch_})));
   ASSERT_TRUE(files.ok());
@@ -296,7 +297,7 @@ TEST_F(RunRecordTest, MatchingIdsDoNotMakeRunAlive) {
   EXPECT_FALSE(fs::exists(private_path()));
 }
 
-// The lock passes from the old file to the new one, which another process must not see without it.
+// The lock passes from the old file to the new one. Another process must never see the file unlocked.
 TEST_F(RunRecordTest, UpdatedRecordStaysLockedUntilEnd) {
   {
     auto files = RunRecordFiles::write(describe_this_run(kId, run_dir_, "", {}));
@@ -309,7 +310,7 @@ TEST_F(RunRecordTest, UpdatedRecordStaysLockedUntilEnd) {
 TEST_F(RunRecordTest, RunnerIsGoneAfterForkedChildUnlocks) {
   write_and_die(describe_this_run(kId, run_dir_, "", {}));
   auto record = read_private_record(private_path())->record;
-  record.pid = std::numeric_limits<int>::max();  // no kernel gives this pid
+  record.pid = std::numeric_limits<int>::max();  // no kernel assigns this pid
   std::ofstream(private_path()) << to_json(record);
   UniqueFd lock(::open(private_path().c_str(), O_RDONLY | O_CLOEXEC));
   ASSERT_EQ(::flock(lock.get(), LOCK_EX | LOCK_NB), 0);
@@ -341,7 +342,7 @@ TEST_F(RunRecordTest, KeepsAndReportsUnprovenDeadRun) {
   left_alone("its runner has no lock on its record");
 }
 
-// A record does not outweigh the lock of a directory.
+// The lock of a directory outweighs a record.
 TEST_F(RunRecordTest, SweepKeepsLockedScratchDirectory) {
   const std::string held = root_->path();
   auto record = describe_this_run(kId, run_dir_, "", {held});

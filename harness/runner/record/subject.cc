@@ -21,7 +21,7 @@ namespace {
 
 using Environment = std::map<std::string, std::string>;
 
-constexpr Milliseconds kTimeForGit{1'000};  // the first case waits for it
+constexpr Milliseconds kTimeForGit{1'000};  // the first case waits for git
 constexpr const char* kOption = "--subject";
 
 const std::vector<std::string>& subject_names() {
@@ -37,7 +37,7 @@ bool is_hash(std::string_view text) {
   return text.size() >= 7 && text.find_first_not_of("0123456789abcdefABCDEF") == text.npos;
 }
 
-// The caller's variables; an empty one says nothing.
+// The variables of the caller. An empty value counts as missing.
 class Variables {
  public:
   explicit Variables(const Environment& caller) : caller_(caller) {}
@@ -46,7 +46,7 @@ class Variables {
     const auto found = caller_.find(name);
     return found == caller_.end() ? "" : found->second;
   }
-  // The first of these that is set.
+  // Returns the first of these variables that is set.
   std::optional<SubjectFact> first_of(const std::vector<std::string>& names) const {
     for (const std::string& name : names) {
       if (const std::string text = value(name); !text.empty()) return SubjectFact{text, name, ""};
@@ -60,7 +60,7 @@ class Variables {
 
 using Found = std::optional<SubjectFact>;
 
-// Buildkite says "HEAD" where it was told no commit.
+// Returns the commit from a variable of the CI system. Buildkite sets "HEAD" if it has no commit.
 Found commit_of_ci(const Variables& ci) {
   for (const char* name : {"GITHUB_SHA", "CI_COMMIT_SHA", "BUILDKITE_COMMIT", "GIT_COMMIT"}) {
     if (is_hash(ci.value(name))) return SubjectFact{ci.value(name), name, ""};
@@ -68,7 +68,8 @@ Found commit_of_ci(const Variables& ci) {
   return std::nullopt;
 }
 
-// Of a pull request, the branch that is to be merged. GitHub's GITHUB_REF_NAME may be a tag, or "12/merge".
+// Returns the branch from a variable of the CI system. For a pull request it is the branch to be merged.
+// GITHUB_REF_NAME may also be a tag or "12/merge".
 Found branch_of_ci(const Variables& ci) {
   if (const Found pulled = ci.first_of({"GITHUB_HEAD_REF"})) return pulled;
   if (ci.value("GITHUB_REF_TYPE") == "branch" && !ci.value("GITHUB_REF_NAME").ends_with("/merge")) {
@@ -108,7 +109,7 @@ SubjectFact dirty_of(const GitCheckout& checkout) {
   return {*dirty ? "true" : "false", "git status", ""};
 }
 
-// What the checkout says.
+// Returns the facts from the checkout.
 Subject of_checkout(const std::optional<GitCheckout>& checkout, const std::filesystem::path& directory,
                     bool says_dirty) {
   Subject subject;
@@ -129,7 +130,7 @@ Subject of_checkout(const std::optional<GitCheckout>& checkout, const std::files
   return subject;
 }
 
-// The start of a hash means the hash.
+// Compares hashes. The beginning of a hash equals the hash.
 bool same_commit(const std::string& one, const std::string& other) {
   const std::string a = lower_case(one);
   const std::string b = lower_case(other);
@@ -189,13 +190,13 @@ FoundSubject find_subject(const SaidSubject& said, const Environment& caller,
 }
 
 std::string without_credentials(const std::string& whole) {
-  const std::string address = whole.substr(0, whole.find('?'));  // tokens stand there, too
+  const std::string address = whole.substr(0, whole.find('?'));  // queries can contain tokens
   const auto scheme = address.find("://");
   const auto begin = scheme == address.npos ? 0 : scheme + 3;
   const auto end = std::min(address.find('/', begin), address.size());
   const auto at = address.rfind('@', end);
   if (at == address.npos || at < begin || at >= end) return address;
-  const bool only_a_name = address.find(':', begin) > at;  // the git@ of git@host:path is no secret
+  const bool only_a_name = address.find(':', begin) > at;  // the git@ of git@host:path is not secret
   if (scheme == address.npos && only_a_name) return address;
   return address.substr(0, begin) + address.substr(at + 1);
 }
@@ -216,11 +217,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kMostBytes = 64 << 20;  // of packed refs; every other file has a line or two
-constexpr int kMostLinks = 5;                    // as git follows them
+constexpr std::uintmax_t kMostBytes = 64 << 20;  // of packed refs; every other file has one or two lines
+constexpr int kMostLinks = 5;                    // the same limit as in git
 constexpr std::string_view kRef = "ref: ";
 
-// "" for what is no file of a sane size: a pipe would be waited for.
+// Returns "" for a file that is not regular or too large. Reading a pipe could block.
 std::string text_of(const fs::path& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error) || fs::file_size(path, error) > kMostBytes || error) return {};
@@ -236,7 +237,8 @@ bool is_commit(std::string_view text) {
   return (text.size() == 40 || text.size() == 64) && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
-// The directory that a `.git` names, which is one itself, or the file of a worktree or a submodule.
+// Returns the directory of git for `.git`, which is this directory or, in a worktree or a submodule, a file that names
+// it.
 std::optional<fs::path> git_directory(const fs::path& entry) {
   std::error_code error;
   if (fs::is_directory(entry, error)) return entry;
@@ -251,14 +253,14 @@ fs::path common_directory(const fs::path& git) {
   return line.empty() ? git : git / line;
 }
 
-// Nothing that a name of a ref says leads out of the directory.
+// Returns whether the name of a ref stays inside the directory.
 bool is_ref_name(const std::string& name) {
   if (!name.starts_with("refs/")) return false;
   const fs::path path(name);
   return std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
 }
 
-// Lines are "COMMIT NAME".
+// The lines of packed-refs are "COMMIT NAME".
 std::string in_packed_refs(const fs::path& common, const std::string& name) {
   const std::string text = text_of(common / "packed-refs");
   for (const std::string_view line : lines_of(text)) {
@@ -269,7 +271,7 @@ std::string in_packed_refs(const fs::path& common, const std::string& name) {
   return {};
 }
 
-// The commit of a ref, which may name another one; "" if there is none.
+// Returns the commit of a ref, which may refer to another ref; "": no commit.
 std::string commit_of(const GitCheckout& checkout, std::string name) {
   for (int links = 0; links < kMostLinks && is_ref_name(name); ++links) {
     std::string line = line_in(checkout.git / name);
@@ -281,7 +283,8 @@ std::string commit_of(const GitCheckout& checkout, std::string name) {
   return {};
 }
 
-// What HEAD says: a commit, or the name of a ref. Old ones are links to the file of the ref.
+// Returns the content of HEAD: a commit, or the name of a ref. In old repositories HEAD is a symbolic link to the file
+// of the ref.
 std::string head_of(const GitCheckout& checkout) {
   std::error_code error;
   const fs::path head = checkout.git / "HEAD";
@@ -299,7 +302,7 @@ std::optional<GitCheckout> find_git_checkout(const fs::path& start) {
     const auto git = git_directory(directory / ".git");
     const bool whole =
         git && (fs::exists(*git / "HEAD", error) || fs::is_symlink(fs::symlink_status(*git / "HEAD", error)));
-    // A file that names a directory which is not here ends the search: what lies above is another project.
+    // A `.git` file that names a missing directory ends the search: a directory above it belongs to another project.
     if (whole || (git && fs::is_regular_file(directory / ".git", error)))
       return GitCheckout{directory, *git, common_directory(*git)};
     if (directory == directory.parent_path()) return std::nullopt;
@@ -339,7 +342,8 @@ std::string git_remote(const GitCheckout& checkout) {
 
 namespace {
 
-// git itself asks who owns it, but takes the word of `sudo` and of `safe.directory`; and its configuration names programs.
+// Returns whether this user owns the path. git checks the owner too, but accepts `sudo` and `safe.directory`. The
+// configuration of a repository names programs that git starts.
 bool is_ours(const fs::path& path) {
   struct stat info {};
   return ::stat(path.c_str(), &info) == 0 && info.st_uid == ::geteuid();
@@ -350,7 +354,8 @@ bool is_ours(const fs::path& path) {
 Result<bool> is_git_dirty(const GitCheckout& checkout, Milliseconds time) {
   if (!is_ours(checkout.root) || !is_ours(checkout.git))
     return Error{ErrorKind::kSystem, "run git status: the checkout belongs to another user", {}, 0};
-  // Nothing is written, no watcher is started, and what a hook of git has set is about another tree.
+  // git must not write a file or start a watcher. Variables that a git hook has set refer to another tree, so they are
+  // removed.
   const auto done = run_outside_program(
       {.argv = {"git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", checkout.root.string(),
                 "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=none"},

@@ -1,6 +1,7 @@
-// What is tested: commit, branch and repository of the sources, whether they were changed, and the job of the CI. A
-// gate needs it, and a comparison of two runs begins with it. Each fact is the first that somebody says:
-// --subject NAME=VALUE, the CI's variables, the checkout in which Proctor was started (docs/how-to/ci.md).
+// Finds the tested sources: commit, branch and repository, whether they were changed, and the CI job. A gate requires
+// these facts, and a comparison of two runs begins with them. Each fact comes from the first source that has it:
+// --subject NAME=VALUE, the variables of the CI system, the checkout in which Proctor was started (docs/how-to/ci.md).
+// write_first_record() calls it.
 #pragma once
 
 #include <filesystem>
@@ -17,50 +18,53 @@ namespace proctor {
 
 using SaidSubject = std::map<std::string, std::string>;
 
-// NAME=VALUE each, a name at most once: commit, dirty (true or false), branch, repository, build.
+// Parses words of the form NAME=VALUE. Each name may appear once: commit, dirty (true or false), branch, repository,
+// build.
 Result<SaidSubject> parse_subject(const std::vector<std::string>& words);
 
+// The subject of a run, with warnings about contradictory sources.
 struct FoundSubject {
   Subject subject;
-  std::vector<Warning> warnings;  // the CI names another commit than the one that is checked out
+  std::vector<Warning> warnings;  // the CI variables name another commit than the checkout
 };
 
-// `caller`: the environment in which Proctor was started; `directory`: where.
+// `caller` is the environment in which Proctor was started, and `directory` is the directory.
 FoundSubject find_subject(const SaidSubject& said, const std::map<std::string, std::string>& caller,
                           const std::filesystem::path& directory);
 
-// Without the name and password that an address may have in it, and without its query: `https://TOKEN@host/a` is read by
-// many. The same for what `--subject` says in a command line.
+// Returns the address without the name, the password and the query that it may contain, because many people read
+// `https://TOKEN@host/a`. The second function does this for the values of `--subject` in a command line.
 std::string without_credentials(const std::string& address);
 std::vector<std::string> without_credentials(std::vector<std::string> command_line);
 
-// What a checkout of git says of itself, read from its files: commit and branch as `HEAD` names them, through refs,
-// packed refs, worktrees and the `.git` files of submodules. No git is started, which some machines with a checkout do
-// not have. Example:
+// Reads facts from the files of a git checkout: commit and branch of `HEAD`, through refs, packed refs, worktrees and
+// the `.git` files of submodules. It does not start git, because some machines with a checkout lack git. Example:
 //
 //   const auto checkout = find_git_checkout("/home/user/project/tests");
 //   if (checkout) std::puts(read_git_head(*checkout).branch.c_str());
 
 struct GitCheckout {
-  std::filesystem::path root;    // of the working tree
-  std::filesystem::path git;     // its own HEAD is here
-  std::filesystem::path common;  // what several working trees share: refs, configuration
+  std::filesystem::path root;    // root of the working tree
+  std::filesystem::path git;     // the directory with the HEAD of this working tree
+  std::filesystem::path common;  // the part that several working trees share: refs, configuration
 };
 
-// The one that `start` lies in.
+// Returns the checkout that contains `start`.
 std::optional<GitCheckout> find_git_checkout(const std::filesystem::path& start);
 
+// The commit and the branch of a checkout.
 struct GitHead {
-  std::string commit{};         // ""; see why_no_commit
+  std::string commit{};         // "": why_no_commit has the reason
   std::string branch{};         // "": HEAD is detached, or cannot be read
   std::string why_no_commit{};  // "the branch main has no commit yet"
 };
 GitHead read_git_head(const GitCheckout& checkout);
 
-// The address of the remote `origin`, else of the first one; "" if there is none.
+// Returns the address of the remote `origin`, else of the first remote; "" if there are no remotes.
 std::string git_remote(const GitCheckout& checkout);
 
-// Whether a file that git knows differs from the commit. Only git can tell: it is started, and has `time` for it.
+// Returns whether a tracked file differs from the commit. Only git can determine this, so it is started, with `time` as
+// its limit.
 Result<bool> is_git_dirty(const GitCheckout& checkout, Milliseconds time);
 
 }  // namespace proctor

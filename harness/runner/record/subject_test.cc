@@ -173,7 +173,7 @@ class GitCheckoutTest : public testing::Test {
     std::ofstream(root() / name, std::ios::binary) << text;
   }
   fs::path root() const { return fs::canonical(directory_.path()) / "project"; }
-  // A repository of one branch with a commit, by hand.
+  // Creates a repository with one branch and one commit, without git.
   void make_repository() {
     write(".git/HEAD", "ref: refs/heads/main\n");
     write(".git/refs/heads/main", std::string(kCommit) + "\n");
@@ -193,7 +193,7 @@ TEST_F(GitCheckoutTest, FindsCheckoutFromSubdirectory) {
   ASSERT_TRUE(checkout);
   EXPECT_EQ(checkout->root, root());
   EXPECT_FALSE(find_git_checkout(root().parent_path()));
-  write("empty/.git/nothing", "");  // no HEAD: git goes on above it, too
+  write("empty/.git/nothing", "");  // a directory without HEAD: git searches above it, too
   EXPECT_EQ(find_git_checkout(root() / "empty")->root, root());
 }
 
@@ -260,7 +260,7 @@ TEST_F(GitCheckoutTest, PrefersRemoteOrigin) {
   EXPECT_EQ(remote("[remote \"fork\"]\n\turl = one\n[remote \"more\"]\n\turl = two\n"), "one");
 }
 
-// Whoever can write there must not make the runner wait or read elsewhere.
+// A user who can write to the checkout must not make the runner block or read other files.
 TEST_F(GitCheckoutTest, RejectsFifosAndRefsOutsideCheckout) {
   make_repository();
   write("secret", std::string(kOther) + "\n");
@@ -276,7 +276,7 @@ TEST_F(GitCheckoutTest, RejectsFifosAndRefsOutsideCheckout) {
   }
 }
 
-// What git itself says of checkouts that it made.
+// Compares the results with git, in checkouts that git made.
 class RealGitTest : public GitCheckoutTest {
  protected:
   void SetUp() override {
@@ -315,7 +315,7 @@ TEST_F(RealGitTest, MatchesGitOutput) {
   EXPECT_EQ(head().branch, "");
 }
 
-// Its configuration names programs, which git would start as whoever asks.
+// The configuration of a checkout names programs. git would start them as the user who runs it.
 TEST_F(RealGitTest, DoesNotRunGitForForeignCheckout) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root, who can give a directory away";
   const auto checkout = find_git_checkout(root());

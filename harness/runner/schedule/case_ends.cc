@@ -19,8 +19,9 @@ void CaseEnds::announce(const CaseGroup::Finished& finished) {
   if (const auto all = whole(finished)) report_value(*all);
 }
 
-// What a part that ran says counts for more than that the device of another one was taken out. A part that was cut short
-// for any other reason leaves the case without a result.
+// Adds the result of one part. Returns the result of the case when its last part has ended. The first bad part
+// determines the result. Otherwise a part that was cut short leaves the case without a result, and a part whose device
+// was taken out of the run counts least.
 std::optional<CaseGroup::Finished> CaseEnds::whole(const CaseGroup::Finished& part) {
   const auto entry = parts_.find(part.index);
   if (entry == parts_.end()) return part;
@@ -65,7 +66,7 @@ void CaseEnds::announce(const std::vector<CaseGroup::Finished>& cases) {
 
 namespace {
 
-// A sick device would answer for it.
+// Returns whether an unhealthy device could explain the verdict.
 bool is_suspicious(const Verdict& verdict) {
   return is_bad(verdict.outcome) && verdict.outcome != Outcome::kNotrun;
 }
@@ -93,7 +94,7 @@ void GroupVerdicts::attempt_ended(std::size_t which, const AttemptEnded& ended, 
   }
 }
 
-// The verdict of an attempt counts for its case.
+// Counts the verdict of an attempt for its case.
 void GroupVerdicts::take(const Unsettled& ended, const std::string& note) {
   // In a shared process, another case may have lost the device.
   const bool last = ended.last || stage_.is_stopping() || (devices_.are_lost() && !group_.is_shared());
@@ -150,7 +151,7 @@ bool GroupVerdicts::is_invalid(const Unsettled& ended, const DeviceAdmission::Le
                               .repeat = ended.repeat,
                               .device = device,
                               .evidence = left.unhealthy.empty() ? "lost" : left.words});
-  if (setup_.starts_once) return false;  // it starts its command once
+  if (setup_.starts_once) return false;  // `exec` starts its command once
   if (!group_.has_suspect(ended.which)) {
     group_.invalidate(ended.which, CaseGroup::Invalid::kDeviceUnhealthy);
     group_.avoid(devices_.ids());
@@ -168,7 +169,7 @@ void GroupVerdicts::report_suspect(const CaseGroup::Finished& finished) const {
 }
 
 void GroupVerdicts::process_ended() {
-  // If the run is stopped, this case is not tried again.
+  // If the run is stopped, this case is not retried.
   if (stage_.is_stopping() && last_ && !held_) held_ = group_.end_now(*last_);
   last_.reset();
   if (auto held = std::exchange(held_, std::nullopt)) ends_.announce(*held);

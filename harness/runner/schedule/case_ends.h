@@ -1,4 +1,5 @@
-// GroupVerdicts makes the verdicts of the cases of a group from its attempts. CaseEnds announces the end of each case.
+// The ends of cases. GroupVerdicts converts the attempts of a running group to verdicts of its cases. CaseEnds
+// announces the end of each case as an event.
 #pragma once
 
 #include <functional>
@@ -16,22 +17,27 @@
 
 namespace proctor {
 
-// Says the final word on each case, once: applies the known-failure list to its verdict and sends the event.
+// Announces the end of each case once: it applies the known-failure list to the verdict and sends CaseEnded. The other
+// parts of a run call it.
 class CaseEnds {
  public:
-  // Called after each one.
+  // Called after each announced case.
   using OnEnd = std::function<void(std::size_t index, const CaseEnded&)>;
   CaseEnds(const RunSetup& setup, EventSink& sink) : setup_(setup), sink_(sink) {}
   void listen(OnEnd on_end) { on_end_ = std::move(on_end); }
 
-  // The case is announced when all of its parts have ended: with the first bad verdict among them.
+  // Announces this case when `parts` parts of it have ended. Its verdict is that of its first bad part, if there was
+  // one.
   void expect(std::size_t index, std::size_t parts) { parts_[index].left = parts; }
-  // What is reported of a case before its end.
+  // Sends an event about a case before its end.
   void note(const Event& event) { sink_.on(event); }
   void announce(const CaseGroup::Finished& finished);
   void announce(const std::vector<CaseGroup::Finished>& cases);
-  std::optional<KnownVerdict> known_failure(std::size_t index, const std::vector<std::string>& devices,
-                                            const Verdict& verdict) const;
+  std::optional<KnownVerdict> known_failure(
+      std::size_t index, const std::vector<std::string>& devices,
+      // Returns the entry of the list that matches this verdict, and the verdict
+      // after it.
+      const Verdict& verdict) const;
 
  private:
   struct Parts {
@@ -39,41 +45,44 @@ class CaseEnds {
     std::optional<CaseGroup::Finished> so_far = {};
   };
 
+  // Adds a part. Returns the result of the whole case after its last part.
   std::optional<CaseGroup::Finished> whole(const CaseGroup::Finished& part);
   void report_value(const CaseGroup::Finished& finished);
 
   const RunSetup& setup_;
   EventSink& sink_;
   OnEnd on_end_;
-  std::map<std::size_t, Parts> parts_;  // by case
+  std::map<std::size_t, Parts> parts_;  // by index of the case
 };
 
-// The cases of a process whose ends do not count, of those that began.
+// Cases that began in a process but whose ends in it do not count.
 struct Unproven {
   std::set<std::size_t> cases{};
-  bool may_share = false;  // a process, once more
+  bool may_share = false;  // these cases may share a process again
 };
 
-// What the attempts of a running group come to for its cases. The verdict of a bad attempt waits until its devices have
-// been looked at, because a sick one would answer for it; the final word on the case in which a process ended waits for
-// the end of that process.
+// Converts the attempts of a running group to results of its cases. A bad verdict waits until the devices have been
+// examined, because an unhealthy device could cause it. The result of the case in which a process ended waits for the
+// end of that process. RunningGroup calls it.
 class GroupVerdicts {
  public:
   GroupVerdicts(const RunSetup& setup, const RunStage& stage, CaseEnds& ends, CaseGroup& group,
                 const GroupDevices& devices)
       : setup_(setup), stage_(stage), ends_(ends), group_(group), devices_(devices) {}
 
-  // `which`: of the cases of its process. `expected`: the known-failure list has it. `went_on` as in
-  // RunningAttempt::OnCaseEnded. `provisional`: it waits for the end of its process.
+  // `which` is an index into the cases of the process. `expected` means that the known-failure list contains the
+  // failure. `went_on` is described in RunningAttempt::OnCaseEnded. A `provisional` result waits for the end of the
+  // process.
   void attempt_ended(std::size_t which, const AttemptEnded& ended, bool expected, bool went_on,
                      bool provisional = false);
-  // Call this when its devices have been examined. These attempts are repeated, and cost no retry: bad ones on a sick
-  // device; bad ones in a shared process that lost a device, except the one that lost it; the `unproven` ones.
+  // Call this when the devices have been examined. These attempts are repeated without a retry: bad attempts on an
+  // unhealthy device; bad attempts in a shared process that lost a device, except the attempt that lost it; and the
+  // `unproven` attempts.
   void settle(const DeviceAdmission::Left& left, const Unproven& unproven = {});
-  // Call this after settle(): says the final word that waited.
+  // Call this after settle(). Announces the result that waited for the end of the process.
   void process_ended();
 
-  // The case in which the process ended, or its first one, by index.
+  // Returns the index of the case in which the process ended, or of its first case.
   std::size_t last_case() const { return group_.case_of(last_.value_or(0)); }
 
  private:
@@ -84,13 +93,14 @@ class GroupVerdicts {
     bool expected;
     int attempt;
     int repeat;
-    bool is_caused_by_device;  // its failure is an error of its device
+    bool is_caused_by_device;  // the failure is an error of the device
     bool last;                 // the case must not start again
   };
 
-  // The attempt that lost the device; none: not known.
+  // Returns the attempt that lost the device, or nothing if that is not known.
   std::optional<std::size_t> loser(const DeviceAdmission::Left& left) const;
-  // Makes the attempt invalid if it is. If it counts, `note` may get the reason.
+  // Invalidates the attempt if its device is at fault and the case may be repeated. Returns true then. Otherwise `note`
+  // may receive the reason.
   bool is_invalid(const Unsettled& ended, const DeviceAdmission::Left& left, std::string& note);
   void take(const Unsettled& ended, const std::string& note = {});
   void report_suspect(const CaseGroup::Finished& finished) const;
@@ -101,8 +111,8 @@ class GroupVerdicts {
   CaseGroup& group_;
   const GroupDevices& devices_;
   std::vector<Unsettled> unsettled_;
-  std::optional<std::size_t> last_;          // of the cases of the process, that in which it ended
-  std::optional<CaseGroup::Finished> held_;  // the final word on it
+  std::optional<std::size_t> last_;          // the case in which the process ended: an index into its cases
+  std::optional<CaseGroup::Finished> held_;  // the result of this case, which waits
 };
 
 }  // namespace proctor

@@ -93,15 +93,15 @@ void describe_plan(const Plan& plan, const DevicePool& pool, const RepeatSetup& 
 
 namespace {
 
-// The runner's own: loop, journal, console, monitors, locks; and for the moment of a spawn both ends of everything that
-// a case gets, above number 64 (harness/process/spawn.cc).
+// Descriptors of the runner: loop, journal, console, monitors and locks. During a spawn, both ends of all descriptors
+// of the case are also open, above number 64 (harness/process/spawn.cc).
 constexpr int kOwn = 96;
-// Of each running case: its guard and the list of its children, its pipes or the connection of its results, its log,
-// its cgroup with two of its files, its leases; once more for who gathers its evidence.
+// Descriptors per running case: its guard and the list of its children, its pipes or the connection of its results, its
+// log, its cgroup with two of its files, and its leases. The process that gathers evidence needs the same again.
 constexpr int kOfACase = 15;
 constexpr int kOfARank = 8;  // in the supervisor of the ranks
 
-// What setrlimit(2) calls RLIMIT_NOFILE, and shells `ulimit -n`.
+// Returns the limit RLIMIT_NOFILE of setrlimit(2). Shells call it `ulimit -n`.
 int limit_of_open_files() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::numeric_limits<int>::max();

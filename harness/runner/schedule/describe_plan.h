@@ -1,4 +1,5 @@
-// The plan as the first event of a run, how many cases may run at once, and how many descriptors they need.
+// Facts that follow from a plan and the devices: the first event of the run, the number of concurrent cases, and the
+// number of descriptors that they need. The steps of a run call these functions.
 #pragma once
 
 #include <set>
@@ -15,37 +16,39 @@ namespace proctor {
 
 struct RepeatSetup;
 
-// The CPUs that this process may use.
+// Returns the number of CPUs that this process may use.
 int usable_cores();
 
-// How many cases run at once, and how many of them may be cases that hold no device: such a case needs a core, the
-// others need devices, so that neither wait for the other.
+// The number of concurrent cases. `on_cores` limits those without a device. Such a case needs a core, and the others
+// need devices, so the two kinds do not wait for each other.
 struct Jobs {
   int all = 1;
   int on_cores = 1;
 };
-// `requested` is the most of both together, whatever the number of cores. 0: as many as make sense.
+// `requested` is the limit of both kinds together, whatever the number of cores. 0: computed from devices and cores.
 Jobs effective_jobs(const Plan& plan, const DevicePool& pool, int requested, int cores);
 
-// The sets of devices on each of which the case runs (--each-device); none if it runs on any free ones. A case for several
-// devices runs on each run of neighbours in a ring: a ring has few sets, and each device has different partners.
+// Returns the sets of devices on each of which the case runs (--each-device). The result is empty if the case runs on
+// any free devices. A case for several devices runs on each sequence of neighbours in a ring. A ring has few sets, and
+// each device has different partners.
 std::vector<std::set<std::string>> devices_to_repeat_on(const DevicePool& pool, const Case& test,
                                                         std::string_view backend, bool each_device);
 
-// Fills in cases, devices, jobs and digest; the rest of RunPlanned, `each_device` too, is the caller's.
+// Fills in the cases, devices, filters and digest of `planned`. The caller sets all other members, including
+// `each_device`, which must be set before the call.
 void describe_plan(const Plan& plan, const DevicePool& pool, const RepeatSetup& repeats, RunPlanned& planned);
 
 // ---- Descriptors ----
-// A run that meets the limit half way would blame its cases for it.
+// A run that reaches the limit in the middle would report it as failures of its cases.
 
-// For `jobs` cases at once, of which the largest has `ranks` processes of its own. More than is ever used, by a little
-// (harness/e2e/record.py runs with just that).
+// Returns the number for `jobs` concurrent cases. `ranks` is the number of ranks of the largest case. The result is
+// slightly more than a run uses (harness/e2e/record.py runs with exactly this number).
 int open_files_needed(int jobs, int ranks);
 
-// How many cases at once the limit allows for.
+// Returns the number of concurrent cases that the limit allows.
 int most_jobs_with_open_files();
 
-// A usage error that names the limit (`ulimit -n`) and the number that is needed, when it is too low.
+// If the limit is too low, returns a usage error with the limit (`ulimit -n`) and the number that is needed.
 Result<void> check_open_files(int jobs, int ranks);
 
 }  // namespace proctor

@@ -28,13 +28,14 @@ void GroupDevices::drain_unkillable(const std::string& case_id) {
 bool GroupDevices::lose(const std::string& device) {
   if (std::ranges::find(ids_, device) == ids_.end()) return false;
   lost_ = true;
-  retire();  // dirty: nobody waits for the others' memory either
+  retire();  // the run does not wait until their memory is free, so the next run must check them
   return true;
 }
 
 namespace {
 
-// An error is a lease that no mask can express: nothing is ever started with more than it holds.
+// Sets the environments of the attempt and of its ranks. It fails if no device mask can express the lease, because a
+// case never gets more devices than it holds.
 Result<void> give_environment(const RunSetup& setup, AttemptPlan& plan) {
   const auto ranks = static_cast<std::size_t>(plan.first().test->ranks);
   auto own = setup.rules->environment(*plan.suite, ranks == 0 ? plan.devices : std::vector<std::string>{});

@@ -1,4 +1,4 @@
-// The processes of running groups, and the devices on which they run.
+// The processes of running groups, and the devices on which they run. RunningGroup uses both classes.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@
 
 namespace proctor {
 
-// The devices that a running group holds, from their lease until it gives them back. It may hold none.
+// The devices that a running group holds, from their lease until their release. A group may hold no device.
 class GroupDevices {
  public:
   GroupDevices(DevicePool& pool, DeviceAdmission& admissions, std::vector<std::string> ids)
@@ -27,24 +27,24 @@ class GroupDevices {
 
   const std::vector<std::string>& ids() const { return ids_; }
   bool empty() const { return ids_.empty(); }
-  // They get no more cases of this group.
+  // Returns whether a device was lost. These devices get no more cases of this group.
   bool are_lost() const { return lost_; }
-  // The descriptors of their leases.
+  // Returns the descriptors of the leases.
   std::vector<int> descriptors() const { return pool_.descriptors(ids_); }
   // Returns whether the pool can ever have other devices for the case.
   bool have_others(const Suite& suite, const Case& test, const LeaseRequest& lease_request) const {
     return pool_.can_ever_lease(std::string(to_string(suite.backend)), test.devices, lease_request);
   }
 
-  // These call DeviceAdmission. A sick device makes all of them lost.
+  // These functions call DeviceAdmission. If one device is unhealthy, all devices of the group count as lost.
   void enter(const std::string& case_id, bool suspicion, DeviceAdmission::OnEntry done);
   void leave(const std::string& case_id, bool suspicion, DeviceAdmission::OnLeft done);
 
-  // A process of the case does not die: no run gets them any more.
+  // A process of the case does not die. Drains the devices, so that no run gets them.
   void drain_unkillable(const std::string& case_id);
-  // Returns whether this device is one of them. Then they are lost and retired.
+  // Returns whether `device` belongs to the group. If it does, all devices of the group are lost and retired.
   bool lose(const std::string& device);
-  // The next run must examine them.
+  // Makes the next run examine the devices.
   void retire() { pool_.retire(ids_); }
   // Returns unused devices in their earlier state.
   void return_unused() { pool_.return_unused(std::exchange(ids_, {})); }
@@ -57,25 +57,25 @@ class GroupDevices {
   bool lost_ = false;
 };
 
-// One of a group.
+// One process of a group.
 struct GroupProcess {
-  std::unique_ptr<RunningAttempt> attempt{};  // null: it has ended
+  std::unique_ptr<RunningAttempt> attempt{};  // null after the end of the process
   Clock::time_point began{};
-  bool verifies = false;   // it runs a case alone whose pass it verifies
-  bool suspicion = false;  // about its devices, by the way in which an attempt ended
-  bool poisoned = false;   // by an error of its devices
-  bool leaked = false;     // it left processes behind, which is forbidden
+  bool verifies = false;   // it runs one case alone to verify its pass
+  bool suspicion = false;  // the end of an attempt raises doubt about the devices
+  bool poisoned = false;   // an error of the devices may affect all its cases
+  bool leaked = false;     // the process left processes behind, which is forbidden
 };
 
-// Starts the processes of groups: chooses their cases and makes their environment. It limits the time for verified passes,
-// and runs the cases of an unreliable program one by one.
+// Starts the processes of groups: it selects their cases and makes their environments. It limits the time for verified
+// passes. If a program reports several cases of a process wrongly, it runs the cases of its suite one by one.
 class GroupProcesses {
  public:
   GroupProcesses(const RunSetup& setup, Attempts& attempts) : setup_(setup), attempts_(attempts) {}
 
-  // Starts the next process of the group. An error is an environment that cannot be made.
+  // Starts the next process of the group. Returns an error if an environment cannot be made.
   Result<GroupProcess> start(CaseGroup& group, const GroupDevices& devices, AttemptListener& listener);
-  // Call this when it has ended, while it still has its attempt.
+  // Call this after the end of the process, before its attempt is destroyed.
   void ended(const CaseGroup& group, const GroupProcess& process);
   // Returns whether a case of the group may run alone to verify its pass.
   bool may_verify(const CaseGroup& group) const { return time_.allows(suite_of(group)); }

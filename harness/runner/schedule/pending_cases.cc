@@ -17,7 +17,7 @@
 namespace proctor {
 namespace {
 
-// Limits of a process that runs the cases of a file.
+// Limits of a process that runs the cases of a file (`process = "file"`).
 constexpr double kLongestFileMs = 10.0 * 60 * 1000;
 constexpr std::size_t kMostOfFile = 500;
 
@@ -35,7 +35,7 @@ std::optional<std::string> unmet_need(const RunSetup& setup, const std::string& 
   return std::nullopt;
 }
 
-// None: the case can run as soon as its devices are free.
+// Returns the verdict of a case that can never run here, or nothing if it can.
 std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, const Suite& suite,
                               const Case& test) {
   const std::string backend(to_string(suite.backend));
@@ -51,7 +51,7 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
   if (const auto need = unmet_need(setup, backend, test))
     return Refusal{{Outcome::kSkip, {Reason::kNeeds, *need}}, ""};
   if (test.devices == 0 || pool.can_ever_lease(backend, test.devices)) {
-    if (is_unlisted(test)) return unlisted;  // it has come since
+    if (is_unlisted(test)) return unlisted;  // the device has appeared since discovery
     return std::nullopt;
   }
   if (pool.width(backend) == 0) return Refusal{{Outcome::kSkip, Reason::kNoDevice}, ""};
@@ -62,11 +62,12 @@ std::optional<Refusal> refuse(const RunSetup& setup, const DevicePool& pool, con
                     "Slurm job are not used together",
                     test.ranks, test.devices, pool.width(backend).value_or(0), setup.devices->nodes)};
   }
-  const char* what = test.ranks > 0 ? "cards" : "devices";  // no two ranks on one card
+  const char* what = test.ranks > 0 ? "cards" : "devices";  // two ranks never share a card
   return Refusal{{Outcome::kSkip, {Reason::kNeeds, fmt::format("{}>={}", what, test.devices)}}, ""};
 }
 
-// A retry would hide a failure that --repeat looks for. Each set of devices has numbers of its own for its repeats.
+// Returns how a case repeats. --repeat with exclusion allows no retry, because a retry would hide the failure. Each set
+// of devices has a separate range of repeat numbers.
 RepeatPolicy policy_of(const RunSetup& setup, const Case& test, std::size_t sets) {
   const int most = kUnlimitedRepeats / static_cast<int>(std::max<std::size_t>(sets, 1));
   return {.retries = setup.repeats.excludes_rate ? 0 : test.policy.retries,
@@ -78,11 +79,11 @@ RepeatPolicy policy_of(const RunSetup& setup, const Case& test, std::size_t sets
 
 }  // namespace
 
-// The groups as they are made, in the planned order.
+// The groups during admission, in the planned order.
 struct PendingCases::Admission {
   ExpectedDurations expected;
-  // Where the cases of a suite are that may share a process: suite, group, devices, those that will do, and the
-  // concurrency group -> groups.
+  // The newest group for cases that may share a process. The key consists of the suite, the group name, the number of
+  // devices, the allowed devices and the concurrency group.
   std::map<std::tuple<std::size_t, std::string, int, std::set<std::string>, std::string>, std::size_t>
       shared{};
   std::vector<CaseGroup> groups{};
@@ -90,9 +91,9 @@ struct PendingCases::Admission {
   std::vector<StartKey> keys{};
 };
 
-// What is known before the next candidate is looked at.
+// Results of the candidates that were examined before in the same call.
 struct PendingCases::Found {
-  std::map<std::string, int> refused{};  // backend -> least number of devices that could not be had
+  std::map<std::string, int> refused{};  // backend -> least number of devices that were not available
   std::set<std::string> reserved{};      // devices for which an overdue group waits
 };
 
@@ -110,7 +111,7 @@ PendingCases::Demand PendingCases::demand_of(std::size_t index, const std::set<s
           .concurrency_group = test.policy.concurrency_group};
 }
 
-// Whether the group of a file is complete, so that a new one begins with this case.
+// Returns whether the group of a file is complete. If it is, a new group begins with this case.
 bool PendingCases::is_full(const Suite& suite, const Admission& admission, std::size_t place,
                            std::size_t index) {
   if (suite.process != "file") return false;
@@ -182,9 +183,9 @@ void PendingCases::append(const Demand& demand, CaseGroup group) {
   ++left_;
 }
 
-// ---- Who is next ----
+// ---- Selection of the next group ----
 
-// How many groups behind the first one of the queue have begun, on devices of its kind.
+// Counts the groups of the same backend that have begun and are later in the order than the first group of the queue.
 std::size_t PendingCases::passed_over(const Queue& queue) const {
   const std::size_t first = queue.places[queue.begun];
   std::size_t count = 0;
@@ -196,7 +197,7 @@ std::size_t PendingCases::passed_over(const Queue& queue) const {
   return count;
 }
 
-// Whether no more cases of the concurrency group may start now.
+// Returns whether the limit of the concurrency group is reached.
 bool PendingCases::is_at_limit(const std::string& concurrency_group) const {
   const auto running = running_.find(concurrency_group);
   const auto max = setup_.plan->concurrency_groups.find(concurrency_group);
@@ -237,7 +238,7 @@ std::vector<PendingCases::Candidate> PendingCases::candidates(const Room& room) 
   return candidates;
 }
 
-// What the group avoids it gets all the same, when nothing else is left.
+// A group gets devices that it avoids if no other devices can ever be leased.
 LeaseRequest PendingCases::lease_request_of(const CaseGroup& group, const Demand& demand) const {
   LeaseRequest lease_request{.only = demand.only, .none_of = group.avoids()};
   if (!pool_.can_ever_lease(demand.backend, demand.devices, lease_request)) lease_request.none_of.clear();
@@ -247,7 +248,7 @@ LeaseRequest PendingCases::lease_request_of(const CaseGroup& group, const Demand
 std::optional<std::vector<std::string>> PendingCases::devices_for(const Candidate& candidate, Found& found) {
   const Demand& demand = *candidate.demand;
   if (demand.devices == 0) return std::vector<std::string>();
-  // Asking again for as many costs a look at every lease file, and gets the same answer.
+  // A repeated request for as many devices reads every lease file and has the same result.
   if (const auto least = found.refused.find(demand.backend);
       least != found.refused.end() && demand.devices >= least->second)
     return std::nullopt;
@@ -309,7 +310,7 @@ void PendingCases::ended(const std::string& concurrency_group) {
   if (!concurrency_group.empty()) --running_[concurrency_group];
 }
 
-// The first group of the queue, or as many of its cases as may share a process.
+// Takes the first group of the queue, or as many of its cases as may share a process.
 CaseGroup PendingCases::take_batch(Queue& queue) {
   CaseGroup& first = groups_[queue.places[queue.begun]];
   const Suite& suite = setup_.plan->suites[setup_.plan->cases[first.first()].suite];

@@ -22,7 +22,7 @@ PoolDevice card(const std::string& id) {
   return made;
 }
 
-// Cases of one suite, on two cards of one kind.
+// Cases of one suite and two cards of one kind.
 class PendingCasesTest : public testing::Test {
  protected:
   PendingCasesTest() {
@@ -49,7 +49,7 @@ class PendingCasesTest : public testing::Test {
     for (std::size_t i = 0; i < cases; ++i) add(devices, 0, group);
     admit();
   }
-  // Starts what fits beside what runs, and ends it at once, until nothing fits. Returns the order of starts.
+  // Starts all groups that fit concurrently, ends them at once, and repeats this. Returns the order of the starts.
   std::vector<std::size_t> run_concurrently() {
     std::vector<std::size_t> order;
     while (const auto start = pending_.take_first_that_fits()) {
@@ -106,7 +106,7 @@ TEST_F(PendingCasesTest, LoneGroupStartsLastWithoutRunningCases) {
   EXPECT_TRUE(pending_.empty());
 }
 
-// Ranks are all on one node, also where a Slurm step has several.
+// All ranks of a case run on one node, also if a Slurm step has several nodes.
 TEST_F(PendingCasesTest, SkipsRanksOnSeveralNodes) {
   for (int i = 0; i < 3; ++i) add(2);
   plan_.cases[0].ranks = plan_.cases[0].devices = 4;
@@ -163,7 +163,8 @@ TEST_F(PendingCasesTest, FullConcurrencyGroupWaits) {
   EXPECT_EQ(last->group.first(), 2U);
 }
 
-// Other cases have passed it over more often than any case may be, and still get its card: it could not use the card.
+// The case was passed over more often than kMostPassedOver. Others still get its card, because the limit of its group
+// blocks it.
 TEST_F(PendingCasesTest, FullConcurrencyGroupClaimsNoDevice) {
   for (std::size_t i = 0; i < kMostPassedOver + 3; ++i) add(1);
   for (const std::size_t i : {0U, 1U}) plan_.cases[i].policy.concurrency_group = "licence";
@@ -219,7 +220,7 @@ TEST_F(PendingCasesTest, StartsMultiDeviceAndLongestCasesFirst) {
   add(1, 100);
   add(1, 5000);
   add(2, 100);
-  add(1, 0);  // unknown: the median
+  add(1, 0);  // unknown duration: the median is used
   add(2, 5000);
   admit();
   EXPECT_THAT(run_concurrently(), ElementsAre(4, 2, 1, 3, 0));
@@ -277,7 +278,7 @@ TEST_F(PendingCasesTest, PinnedCasesWaitForPinnedDevice) {
   EXPECT_EQ(second->group.first(), 0U);
   EXPECT_FALSE(pending_.take_first_that_fits());
   pool_.release(second->devices);
-  EXPECT_FALSE(pending_.take_first_that_fits());  // "a" is what it waits for
+  EXPECT_FALSE(pending_.take_first_that_fits());  // the case waits for device "a"
   pool_.release(first->devices);
   EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 1U);
 }
@@ -291,7 +292,7 @@ TEST_F(PendingCasesTest, DevicePartsFollowStartOrder) {
   EXPECT_THAT(run_concurrently(), ElementsAre(1, 1, 0, 0));
 }
 
-// Of four devices, each pair of neighbours. Each device has two partners, and cases for one pair share a process.
+// Four devices form a ring of pairs. Each device has two partners. Cases for the same pair share a process.
 TEST_F(PendingCasesTest, DevicePairsFormRing) {
   DevicePool four({card("a"), card("b"), card("c"), card("d")});
   PendingCases pending(setup_, four);
@@ -331,7 +332,7 @@ TEST_F(PendingCasesTest, DropsCasesInPlanOrder) {
   EXPECT_FALSE(pending_.take_first_that_fits());
 }
 
-// ---- Side by side ----
+// ---- Concurrent groups ----
 
 TEST_F(PendingCasesTest, StartsOnlyDeviceCasesWithoutCore) {
   for (const int devices : {0, 1, 0, 1}) add(devices);
@@ -348,15 +349,16 @@ TEST_F(PendingCasesTest, PrefersCaseOfRequestedResource) {
   EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 0U);
   EXPECT_EQ(pending_.take_first_that_fits({.first = Takes::kDevices})->group.first(), 2U);
   EXPECT_EQ(pending_.take_first_that_fits({.first = Takes::kCore})->group.first(), 1U);
-  const auto last = pending_.take_first_that_fits({.first = Takes::kCore});  // there is no other left
+  const auto last =
+      pending_.take_first_that_fits({.first = Takes::kCore});  // no group that needs a core remains
   ASSERT_TRUE(last);
   EXPECT_EQ(last->group.first(), 3U);
   EXPECT_EQ(last->takes, Takes::kDevices);
 }
 
-// ---- Nobody starves ----
+// ---- No starvation ----
 
-// One card is always taken when the other one is free, so that the case for both would be the last one.
+// One card is always in use when the other one is free. The case for both cards would otherwise start last.
 TEST_F(PendingCasesTest, PassedOverCaseGetsNextDevices) {
   add(1, 9000);
   add(2, 5000);
@@ -379,7 +381,7 @@ TEST_F(PendingCasesTest, PassedOverCaseGetsNextDevices) {
   EXPECT_THAT(waited->devices, SizeIs(2));
 }
 
-// Those behind it in its own queue waited as long.
+// The next case in the same queue waited equally long.
 TEST_F(PendingCasesTest, AllPassedOverCasesStartNext) {
   add(1, 9000);
   add(2, 5000);
@@ -436,7 +438,7 @@ TEST_F(PendingCasesTest, PutBackGroupDoesNotStarve) {
   EXPECT_EQ(pending_.take_first_that_fits()->group.first(), 0U);
 }
 
-// What can never start keeps nothing from those that can.
+// A case that can never start reserves no device.
 TEST_F(PendingCasesTest, CaseWithLostDevicesReservesNoDevice) {
   add(1, 9000);
   add(2, 5000);
@@ -455,7 +457,7 @@ TEST_F(PendingCasesTest, ExternallyBlockedCaseReservesNoDevice) {
   admit();
   std::size_t started = 0;
   for (; started < 2 * kMostPassedOver; ++started) {
-    pool_.leave_out("a", "another run holds it");  // for a second from now
+    pool_.leave_out("a", "another run holds it");  // for one second from now
     const auto next = pending_.take_first_that_fits();
     if (!next || next->group.first() == 0) break;
     pool_.release(next->devices);
@@ -483,7 +485,7 @@ TEST_F(PendingCasesTest, CasesWithSharedProcessFormOneGroup) {
   EXPECT_TRUE(pending_.empty());
 }
 
-// While all devices are taken, the next case is asked for after each end: that must not look at all of them.
+// While all devices are in use, each end requests the next case. This request must examine few groups only.
 TEST_F(PendingCasesTest, ExaminesFewGroupsWithManyWaiting) {
   constexpr std::size_t kCases = 100'000;
   plan(kCases, "", 1);
@@ -540,7 +542,7 @@ TEST_F(PendingCasesTest, GroupMovesToEndAfterTurn) {
   EXPECT_TRUE(pending_.empty());
 }
 
-// Each repeat of a case has a log of its own.
+// Each repeat of a case has a separate log.
 TEST_F(PendingCasesTest, UnlimitedRepeatsHaveDistinctNumbersPerDevice) {
   setup_.repeats.each_device = true;
   setup_.repeats.repeat = kUnlimitedRepeats;

@@ -15,7 +15,7 @@ Result<std::unique_ptr<RunControl>> RunControl::open(Pause pause) {
   return std::unique_ptr<RunControl>(new RunControl(UniqueFd(ends[0]), UniqueFd(ends[1]), pause));
 }
 
-// The kernel writes a record whole or not at all. One that has no room is lost: thousands wait before it.
+// The kernel writes a record completely or not at all. If the pipe is full, the record is lost: thousands precede it.
 void RunControl::write(const Record& record) const noexcept {
   const int before = errno;
   while (::write(writer_.get(), &record, sizeof record) < 0 && errno == EINTR) {
@@ -37,7 +37,7 @@ std::optional<int> RunControl::late_stop() {
   while (!late_stop_) {
     const auto record = take();
     if (!record) break;
-    // The death of the parent only stops cases, and all have ended.
+    // The death of the parent only stops cases, and all cases have ended.
     if (record->request == Request::kStop && record->cause == StopCause::kSignal) late_stop_ = record->signal;
   }
   return late_stop_;

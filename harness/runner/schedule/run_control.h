@@ -1,10 +1,12 @@
-// How the caller of a run stops, suspends or inspects it. The run itself installs no signal handler and watches no process.
+// The interface through which the caller of a run stops, suspends or inspects it. The run itself installs no signal
+// handler and watches no process.
 //
-// Each request is one record in a pipe that the loop of the run reads. Thus a request before the beginning of the run takes
-// effect when it begins. A stop after its last case waits until the caller takes it: late_stop().
+// Each request is one record in a pipe that the loop of the run reads. A request before the start of the run takes
+// effect when the run starts. A stop after its last case waits until the caller reads it with late_stop().
 //
-// stop(), suspend(), dump() and state() may be called by any thread and by signal handlers: they are async-signal-safe and
-// never wait. The other functions belong to the thread of the run. A control has one run at a time, and outlives it.
+// Any thread and any signal handler may call stop(), suspend(), dump() and state(). They are async-signal-safe and
+// never block. The other functions belong to the thread of the run. A control serves one run at a time, and must
+// outlive it.
 #pragma once
 
 #include <atomic>
@@ -28,33 +30,33 @@ class RunControl {
     StopCause cause = StopCause::kSignal;
   };
 
-  // A suspended run stops its process, or its whole process group.
+  // The part that a suspended run stops: its process, or its whole process group.
   enum class Suspended { kProcess, kGroup };
-  // Called while all cases are frozen. They go on when it returns.
+  // Called while all cases are frozen. They continue when it returns.
   using Pause = void (*)(Suspended what);
 
-  // `pause` may be null: then a suspended run goes on at once.
+  // `pause` may be null. A suspended run then continues at once.
   static Result<std::unique_ptr<RunControl>> open(Pause pause = nullptr);
 
   // The first stop sends `signal` to all cases; a second one kills them (runner.h).
   void stop(int signal, StopCause cause) const noexcept { write({Request::kStop, signal, cause}); }
-  // Freezes the cases and calls the pause. No limit counts its time.
+  // Freezes the cases and calls the pause. No time limit counts this time.
   void suspend() const noexcept { write({.request = Request::kSuspend}); }
-  // Prints what the cases are doing on stderr.
+  // Prints the state of the cases on stderr.
   void dump() const noexcept { write({.request = Request::kDump}); }
   State state() const noexcept { return state_; }
 
-  // For run_plan(). end() is after the last case and before the end of the run.
+  // run_plan() calls these functions. It calls end() after the last case and before the end of the run.
   void begin() { state_ = State::kRunning; }
   void end() { state_ = State::kOver; }
   int descriptor() const { return reader_.get(); }
-  // The next record, if the pipe has one.
+  // Returns the next record of the pipe, or nothing if the pipe is empty.
   std::optional<Record> take() const;
   void pause(Suspended what) const {
     if (pause_ != nullptr) pause_(what);
   }
 
-  // The signal of the first stop after the end of the run, if there is one. The caller ends by it.
+  // Returns the signal of the first stop after the last case, if there was one. The caller ends by this signal.
   std::optional<int> late_stop();
 
  private:

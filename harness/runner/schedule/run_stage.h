@@ -1,5 +1,5 @@
-// RunStage has the state of a run as runner.h lists them. RunStop changes it, and the other parts of the run read it. Breaker
-// counts the outcomes that end a run on a sick machine.
+// RunStage has the state of a run; runner.h describes the states. RunStop changes it, and the other parts of the run
+// read it. Breaker counts machine outcomes, which end a run on a faulty machine.
 //
 //   state      finish()    reach_deadline()  take_signal()
 //   running    finishing   stopping          stopping
@@ -16,12 +16,13 @@
 
 namespace proctor {
 
+// The state machine of the table above.
 class RunStage {
  public:
   enum class State { kRunning, kFinishing, kStopping, kKilling };
 
-  // The first two return whether the table has a new state for them. Otherwise they change nothing.
-  // `why`: what becomes of cases that have not begun. `at_once`: no case goes on to its next attempt.
+  // The first two functions return whether the table has a new state for the call. Otherwise they change nothing. `why`
+  // is the result of cases that have not begun. `at_once` means that no case starts its next attempt.
   bool finish(CaseGroup::NoMore why, bool at_once = false) {
     if (state_ != State::kRunning) return false;
     state_ = State::kFinishing;
@@ -41,14 +42,14 @@ class RunStage {
 
   State state() const { return state_; }
   bool is_running() const { return state_ == State::kRunning; }
-  // The run ends the cases that have begun.
+  // Returns whether the run ends the cases that have begun.
   bool is_stopping() const { return state_ == State::kStopping || state_ == State::kKilling; }
-  // Set: nothing new starts. It stays set while the run stops.
+  // If set, no new case starts. It stays set while the run stops.
   const std::optional<CaseGroup::NoMore>& finishing() const { return finishing_; }
   bool finishes_at_once() const { return at_once_; }
-  // The first one.
+  // The first signal.
   const std::optional<int>& signal() const { return signal_; }
-  // While it stops.
+  // Valid while the run stops.
   Reason why_stopped() const { return signal_ ? Reason::kInterrupted : Reason::kRunLimit; }
 
  private:
@@ -58,18 +59,18 @@ class RunStage {
   std::optional<int> signal_{};
 };
 
-// Ends a run on a sick machine: after a certain number of machine outcomes in a row, further cases would say
-// nothing about the code. Pure logic.
+// Ends a run on a faulty machine. After a certain number of machine outcomes in a row, further cases give no
+// information about the code. Pure logic.
 class Breaker {
  public:
   static constexpr int kDefault = 5;
 
-  // 0: never.
+  // `limit` 0: the run never ends.
   explicit Breaker(int limit) : limit_(limit) {}
   int limit() const { return limit_; }
 
-  // Takes the verdict of the next case that ended; true if the run must end now. A case that was not executed
-  // says nothing about the machine, and neither does a command that does not exist.
+  // Adds the verdict of the next case that ended. Returns true if the run must end now. A case that was not executed is
+  // not evidence about the machine, and a command that does not exist is not either.
   bool add(const Verdict& verdict) {
     if (verdict.outcome == Outcome::kNotrun || verdict.outcome == Outcome::kSkip) return false;
     if (verdict.outcome == Outcome::kError && verdict.reason == Reason::kSpawn &&

@@ -62,7 +62,7 @@ void RunStop::finish(StopCause cause, const std::string& why) {
   begin_no_more(reason_of_rest(cause), why);
 }
 
-// In a stress, what the cases have come to stands.
+// In a run with a time of --repeat, the cases keep the results that they have.
 bool RunStop::begin_no_more(const ReasonText& reason, const std::string& why, bool at_once) {
   const CaseGroup::NoMore rest{.verdict = {Outcome::kNotrun, reason},
                                .note = "not started, because " + why,
@@ -73,7 +73,7 @@ bool RunStop::begin_no_more(const ReasonText& reason, const std::string& why, bo
   return true;
 }
 
-// It ends as it was meant to: nothing is stopped.
+// The regular end of such a run: nothing is stopped.
 void RunStop::on_stress_over() {
   if (begin_no_more(Reason::kRunLimit, "the time of --repeat was over") && groups_.empty()) over_();
 }
@@ -93,7 +93,7 @@ void RunStop::examine_journal() {
 
 void RunStop::on_stop(int signal, StopCause cause) {
   if (cause == StopCause::kParentDied && stage_.signal())
-    return;  // the signal that stopped us took the parent too: not a second wish
+    return;  // the signal that stopped this run also ended the parent: this is not a second request
   report_value(signal, cause);
   stage_.take_signal(signal);
   if (stage_.state() == RunStage::State::kKilling) return stop_groups(SIGKILL, Milliseconds(0), kKillBudget);

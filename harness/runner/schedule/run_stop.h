@@ -1,4 +1,4 @@
-// What stops a run before its end, and how: the states are in runner.h.
+// Stops a run before its end. runner.h describes the states. Runner creates it and connects it with the other parts.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -14,22 +14,26 @@
 
 namespace proctor {
 
+// Receives each event that can stop a run, and changes the RunStage.
 class RunStop {
  public:
-  // `over` is called when nothing runs any more, or is waited for.
+  // `over` is called when nothing runs and nothing is waited for.
   RunStop(boost::asio::io_context& io, const RunSetup& setup, RunEvents& events, RunStage& stage,
           PendingCases& pending, CaseEnds& ends, RunningGroups& groups, std::function<void()> over);
 
-  // Watches the time of --repeat and the deadline of the run, if it has them.
+  // Starts the timers for the time of --repeat and for the deadline of the run, if they are set.
   void begin();
-  // The caller of the run stops it.
+  // Handles a stop by the caller of the run.
   void on_stop(int signal, StopCause cause);
-  // The final word on a case: too many of the machine, or the first bad one, finish the run.
+  // Handles the end of a case. Too many machine outcomes in a row finish the run, and the failures that --fail-fast
+  // allows.
   void case_ended(std::size_t index, const CaseEnded& ended);
-  // Call it a few times a second, where the run has a watcher: before the journal is too long for its readers, the run finishes.
+  // Call it a few times a second if the run has a watcher. It finishes the run before the journal becomes too long for
+  // its readers.
   void examine_journal();
 
  private:
+  // Stops new cases, with an event about the cause.
   void finish(StopCause cause, const std::string& why);
   bool begin_no_more(const ReasonText& reason, const std::string& why, bool at_once = false);
   void drop_pending(const CaseGroup::NoMore& why) { ends_.announce(pending_.drop(why)); }

@@ -21,7 +21,8 @@
 namespace proctor {
 namespace {
 
-// What the caller of a run asks while it lasts (run_control.h): to stop, to wait (Ctrl-Z), and what its cases are doing.
+// Handles the requests of the caller during a run (run_control.h): stop, suspend (Ctrl-Z), and print the state of the
+// cases.
 class JobControl {
  public:
   JobControl(boost::asio::io_context& io, Containment& containment, const AttemptSetup& setup,
@@ -30,12 +31,12 @@ class JobControl {
   JobControl(const JobControl&) = delete;
   JobControl& operator=(const JobControl&) = delete;
 
-  // From now on requests are obeyed, until the last case has ended: then they wait.
+  // Starts to handle requests. After close(), requests wait in the control.
   void begin();
   void close() { control_.end(); }
-  // No limit counts the time until `fg` (process/frozen_time.h).
+  // No time limit counts the time until `fg` (process/frozen_time.h).
   void suspend(RunControl::Suspended what);
-  // Ends what is still asked.
+  // Ends a running dump.
   void end();
 
  private:
@@ -65,7 +66,7 @@ JobControl::JobControl(boost::asio::io_context& io, Containment& containment, co
       stop_(stop),
       requests_(io, control.descriptor()) {}
 
-JobControl::~JobControl() { requests_.release(); }  // the control closes it
+JobControl::~JobControl() { requests_.release(); }  // the control closes the descriptor
 
 void JobControl::begin() {
   control_.begin();
@@ -97,7 +98,7 @@ void JobControl::suspend(RunControl::Suspended what) {
   groups_.thaw();
 }
 
-// As another process sees them; on stderr, where it ends no line of a report.
+// Prints the state of the cases as another process reads it. It uses stderr, so that no line of a report is cut.
 void JobControl::dump() {
   if (dump_ || setup_.own_program.empty()) return;
   ProcessSpec spec;
@@ -119,8 +120,8 @@ void JobControl::end() {
 
 constexpr auto kTick = std::chrono::milliseconds(200);
 
-// Owns the parts of a run, and connects them. Each part refers only to those before it; what comes from a later one is a
-// callback.
+// Owns the parts of a run, and connects them. Each part refers only to parts before it. Later parts are reached through
+// callbacks.
 class Runner {
  public:
   Runner(const RunSetup& setup, const RunPlanned& planned, RunControl& control, EventSink& sink)
@@ -148,7 +149,7 @@ class Runner {
     attempts_.observer().listen([this](const DeviceError& error, const AttemptEnded& ended) {
       admission_.error_logged(error, ended.case_id, !is_bad(ended.verdict.outcome));
     });
-    // The terminal told the group of the case alone.
+    // The terminal stopped only the process group of the case.
     groups_.listen([this] { job_.suspend(RunControl::Suspended::kGroup); });
   }
 
@@ -224,7 +225,7 @@ void Runner::arm_tick() {
   });
 }
 
-// Ends the loop, once nothing of ours is left on it.
+// Ends the loop after the operations of this run on it have ended.
 void Runner::leave() {
   job_.end();
   telemetry_.stop([this] { admission_.stop([this] { io_.stop(); }); });

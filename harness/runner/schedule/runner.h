@@ -1,16 +1,16 @@
-// Runs a plan: one event loop on one thread, as many cases at once as there are slots and devices to give.
+// Runs a plan in one event loop on one thread. As many cases run at once as there are slots and devices.
 //
-//   running --as many bad verdicts as --fail-fast allows--> finishing: nothing new starts, what runs goes on
-//   running --too many machine outcomes in a row--> finishing: what is left is notrun(machine_failures)
-//   running --time of --repeat is over--> finishing: what has run ends with what it has come to
-//   running | finishing --deadline--> stopping: TERM to every case, what is left is notrun(run_limit)
-//   running | finishing --INT, TERM, HUP, parent's death--> stopping: forwarded, the rest is
-//                                                           notrun(interrupted)
+//   running --failures of --fail-fast reached--> finishing: no new case starts, running cases continue
+//   running --too many machine outcomes in a row--> finishing: remaining cases are notrun(machine_failures)
+//   running --time of --repeat is over--> finishing: cases that ran keep their results
+//   running | finishing --deadline--> stopping: TERM to every case, remaining cases are notrun(run_limit)
+//   running | finishing --INT, TERM, HUP, parent's death--> stopping: the signal is forwarded,
+//                                                           remaining cases are notrun(interrupted)
 //   stopping --second signal--> killing: KILL to every case
 //   stopping | killing --stop budget used up--> processes that do not die are abandoned as unkillable
 //   any --nothing runs, nothing can start--> ended
 //
-// It speaks only through events; it prints nothing and decides no exit code.
+// It reports only through events. It prints nothing and sets no exit code.
 #pragma once
 
 #include "harness/journal/events.h"
@@ -19,8 +19,8 @@
 
 namespace proctor {
 
-// `planned` is the first event. `control` is how the caller stops the run. A stop after the last case waits in it, so that
-// the reports can be completed: RunControl::late_stop() afterwards.
+// `planned` is the first event. The caller stops the run through `control`. A stop after the last case waits in
+// `control`, so that the reports can be completed. Read it with RunControl::late_stop().
 void run_plan(const RunSetup& setup, const RunPlanned& planned, RunControl& control, EventSink& sink);
 
 }  // namespace proctor

@@ -1,4 +1,4 @@
-// These are whole runs of an embedding program. Only their control stops them.
+// Tests of complete runs, as an embedding program starts them. Only their RunControl stops them.
 #include "harness/runner/schedule/runner.h"
 
 #include <gmock/gmock.h>

@@ -8,7 +8,7 @@
 
 namespace proctor {
 
-// ---- how it starts ----
+// ---- Start of a group ----
 
 void RunningGroup::begin(Listener listener) {
   listener_ = std::move(listener);
@@ -16,7 +16,8 @@ void RunningGroup::begin(Listener listener) {
 }
 
 void RunningGroup::begin_process() {
-  // After one sick device the next one is examined first: was it well before this group had it?
+  // After one unhealthy device, the next device is examined before the group uses it. The result shows whether the
+  // group damages its devices.
   const bool suspicion = !begun_ && group_.has_suspect();
   devices_.enter(setup_.test(group_.first()).id, suspicion,
                  [this](const DeviceAdmission::Entry& entry) { on_entered(entry); });
@@ -45,7 +46,7 @@ void RunningGroup::start_attempt() {
   process_ = *std::move(process);
 }
 
-// ---- how it goes on ----
+// ---- Next attempts ----
 
 void RunningGroup::on_case_ended(std::size_t which, const AttemptEnded& ended, bool went_on) {
   const std::size_t index = group_.case_of(which);
@@ -81,7 +82,9 @@ void RunningGroup::on_left(const Ended& ended, const DeviceAdmission::Left& left
 }
 
 void RunningGroup::go_on(ProcessFate fate, const std::vector<std::size_t>& not_begun) {
-  if (stage_.is_stopping()) devices_.retire();  // nobody waited for them: the next run is told
+  if (stage_.is_stopping())
+    devices_.retire();  // the run did not wait until their memory is free: the next run must
+                        // check them
   verdicts_.process_ended();
   if (stage_.is_stopping()) {
     give_up_stopped();
@@ -96,20 +99,22 @@ void RunningGroup::go_on(ProcessFate fate, const std::vector<std::size_t>& not_b
     const bool waits = group_.is_turn_over();
     const bool proves = group_.only_proves() && !is_lone_ && setup_.repeats.order.jobs > 1;
     if (!stage_.finishes_at_once() && !waits && !proves && !moves_on()) return begin_process();
-    if (proves && devices_.ids().size() == 1) group_.pin_to({devices_.ids().front()});  // as before
+    if (proves && devices_.ids().size() == 1)
+      group_.pin_to({devices_.ids().front()});  // the proof uses the same
+                                                // device
     go_on_elsewhere(waits);
   }
   end();
 }
 
-// ---- how it ends ----
+// ---- End of a group ----
 
 void RunningGroup::lose(const std::string& device) {
   if (devices_.lose(device) && process_.attempt)
     process_.attempt->stop(SIGTERM, kStopGrace, Reason::kDeviceLost);
 }
 
-// The third attempt is on another device, if there is one: does it fail there, too?
+// The third attempt uses another device, if there is one. It shows whether the case fails there too.
 bool RunningGroup::moves_on() {
   if (devices_.empty() || !group_.needs_other_devices()) return false;
   group_.avoid(devices_.ids());
@@ -121,13 +126,14 @@ bool RunningGroup::have_other_devices(const LeaseRequest& lease_request) const {
   return devices_.have_others(setup_.suite(first), setup_.test(first), lease_request);
 }
 
-// Its devices were taken out. A case that has no others will never have any.
+// The devices were taken out of the run. If no others can ever be leased, the cases end.
 void RunningGroup::leave_unhealthy_devices() {
   if (have_other_devices({.only = group_.pinned_to()})) return go_on_elsewhere();
   give_up(pending_.why_no_devices(group_));
 }
 
-// On other devices, or after others have had their turn, if there is still time for it.
+// Puts the group back to the pending ones, for other devices or for its next turn. If the run finishes or stops, its
+// cases end instead.
 void RunningGroup::go_on_elsewhere(bool after_others) {
   if (stage_.is_stopping()) {
     give_up_stopped();
@@ -149,7 +155,7 @@ void RunningGroup::give_up_stopped() {
 void RunningGroup::end() {
   devices_.release();
   const auto ended = std::move(listener_.ended);
-  ended();  // may destroy this
+  ended();  // may destroy this object
 }
 
 void RunningGroups::start(PendingCases::Start start, OnEnded ended) {

@@ -1,4 +1,5 @@
-// RunningGroups owns the groups that run now. The parts of a run stop, freeze or begin groups through it.
+// The groups that run now. RunningGroup runs one group from its devices to the ends of its cases. RunningGroups owns
+// all of them; the other parts of a run start, freeze and stop groups through it.
 #pragma once
 
 #include <functional>
@@ -17,21 +18,21 @@
 
 namespace proctor {
 
-// A stop from outside must leave time for the reports: CI services kill a job seconds after they asked.
+// A stop by a signal must leave time for the reports: CI services kill a job a few seconds after their stop signal.
 constexpr Milliseconds kStopGrace{3'500};
 
-// A group of cases that has begun: it keeps its slot and its devices until the last attempt of its last case has ended.
+// A group of cases that has begun. It keeps its slot and its devices until the last attempt of its last case has ended.
 //
-//   entering --its devices are well--> running: the process of an attempt
-//   running --the process has ended--> leaving: its devices are looked at
-//   leaving --cases are left--> entering, on the same devices
-//   leaving --they have had their turn--> ended; they are pending again, behind all others
-//   leaving --only proofs are left--> ended; they are pending again, and then run without any other group
-//   leaving --no case is left--> ended
-//   entering | leaving --other devices are needed--> ended; its cases are pending again, or there are none for them
+//   entering --its devices are healthy--> running: the process of an attempt
+//   running --the process has ended--> leaving: its devices are examined
+//   leaving --cases remain--> entering, on the same devices
+//   leaving --their turn is over--> ended; they are pending again, behind all others
+//   leaving --only proofs remain--> ended; they are pending again, and then run without any other group
+//   leaving --no case remains--> ended
+//   entering | leaving --other devices are needed--> ended; its cases are pending again, or end without devices
 class RunningGroup : private AttemptListener {
  public:
-  // `is_lone`: no other group runs beside it.
+  // `is_lone` means that no other group runs at the same time.
   RunningGroup(const RunSetup& setup, const RunStage& stage, GroupProcesses& processes, PendingCases& pending,
                CaseEnds& ends, GroupDevices devices, CaseGroup group, bool is_lone)
       : setup_(setup),
@@ -47,20 +48,20 @@ class RunningGroup : private AttemptListener {
 
   struct Listener {
     std::function<void()>
-        ended;  // called once, from the loop or from inside, unless abandoned. May destroy it
+        ended;  // called once unless abandoned: from the loop or inside a call. It may destroy the group
     std::function<void()> stopped;  // a case that has the terminal was stopped there
   };
   void begin(Listener listener);
-  // Some process of it was started.
+  // Returns whether a process of the group was started.
   bool begun() const { return begun_; }
   bool may_begin_more() const { return !begun_ || group_.has_more(); }
-  // None: its devices are waited for.
+  // Returns null while the group waits for its devices.
   RunningAttempt* attempt() const { return process_.attempt.get(); }
 
-  // Its attempt ends early if the device is one of its own.
+  // If the group holds the device, its attempt ends early.
   void lose(const std::string& device);
 
-  // If its processes do not die, after RunningAttempt::abandon(): what its attempts say counts, then its cases end.
+  // Ends the cases after RunningAttempt::abandon(), if the processes do not die. Results of ended attempts count.
   void settle(const DeviceAdmission::Left& left) { verdicts_.settle(left, unproven_ones()); }
   void give_up(const CaseGroup::NoMore& why) { ends_.announce(group_.give_up(why)); }
 
@@ -96,11 +97,12 @@ class RunningGroup : private AttemptListener {
   CaseGroup group_;
   const bool is_lone_;
   GroupVerdicts verdicts_{setup_, stage_, ends_, group_, devices_};
-  GroupProcess process_;  // the present one, or the last one
+  GroupProcess process_;  // the current process, or the last one
   bool begun_ = false;
   Listener listener_;
 };
 
+// Owns all running groups.
 class RunningGroups {
  public:
   RunningGroups(const RunSetup& setup, const RunStage& stage, Attempts& attempts, PendingCases& pending,
@@ -116,8 +118,8 @@ class RunningGroups {
   // `listener` is called when a case that has the terminal was stopped there.
   void listen(std::function<void()> listener) { on_stopped_ = std::move(listener); }
 
-  // `ended` is called once, unless the run abandons the group: from the loop, or from inside. `begun`: some process of it
-  // was started.
+  // `ended` is called once unless the run abandons the group: from the loop, or inside this call. `begun` means that a
+  // process of the group was started.
   using OnEnded = std::function<void(bool begun)>;
   void start(PendingCases::Start start, OnEnded ended);
 
@@ -125,14 +127,14 @@ class RunningGroups {
   int size() const { return static_cast<int>(groups_.size()); }
   bool may_begin_more() const;
 
-  // Lets the cases that have begun go on to their ends, but lets no other begin.
+  // Cases that have begun continue to their ends. No other case begins.
   void begin_no_more();
-  // Between these two none of their processes runs (RunningAttempt::freeze()).
+  // None of their processes runs between these two calls (RunningAttempt::freeze()).
   void freeze();
   void thaw();
   // Ends the attempts on this device.
   void lose(const std::string& device);
-  // Ends what runs, and what waits for devices. Call it once the stage is that of a stop.
+  // Ends the running attempts, and the waits for devices. Call it after the stage has changed to a stop.
   void stop(int signal, Milliseconds grace);
   // Ends the groups whose processes do not die.
   void abandon();

@@ -34,7 +34,7 @@ void Slots::begin() {
 }
 
 void Slots::start_more() {
-  if (starting_) return;  // a case that ended without a process is inside this very loop
+  if (starting_) return;  // a case that ended without a process calls this inside the loop below
   starting_ = true;
   while (has_slot() && start_first_that_fits()) {
   }
@@ -42,7 +42,7 @@ void Slots::start_more() {
   for (const auto& warning : pool_.take_warnings()) sink_.on(warning);
   if (!groups_.empty()) return;
   if (!pending_.empty() && !pending_.holders().empty()) return wait_for_leases();
-  // Nothing runs and nothing fits: what is left waits for devices that were taken out.
+  // Nothing runs and nothing fits: the remaining cases wait for devices that were taken out of the run.
   ends_.announce(pending_.drop_without_devices());
   idle_();
 }
@@ -74,7 +74,7 @@ bool Slots::start_first_that_fits() {
 void Slots::end(bool begun, Takes takes) {
   on_cores_ -= takes == Takes::kCore ? 1 : 0;
   is_lone_ = false;
-  if (begun) lease_wait_.end();  // the next wait has all its time again
+  if (begun) lease_wait_.end();  // the next wait has the full time again
   start_more();
 }
 

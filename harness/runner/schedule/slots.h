@@ -1,5 +1,5 @@
-// Which groups run: the next one starts as soon as there are a slot and devices for it. A device is used only while no
-// other run can lease it.
+// The slots of a run: the next group starts as soon as a slot and its devices are free. Runner calls it. A device is
+// used only while no other run can lease it.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -17,18 +17,18 @@
 
 namespace proctor {
 
-// When to ask again for devices that other runs hold, and for how long.
+// Controls when the run requests devices again that other runs hold, and for how long.
 class LeaseWait {
  public:
   // `retry` is called from the loop when a lease may have ended.
   LeaseWait(boost::asio::io_context& io, Milliseconds longest, std::function<void()> retry);
 
-  // Leases of other runs end at any moment, also while cases of ours run.
+  // Watches the directory of leases. Other runs end leases at any time, also while cases of this run run.
   Result<void> watch(const LeaseDirectory& leases);
 
   enum class Step { kBegan, kGoesOn, kOver };
-  // For use while no case of ours runs: asks again once a second, whatever the watch says, because other
-  // machines may use the directory too. kOver means that the wait was long enough.
+  // Call this while no case of this run runs. It schedules the next request within a second, also without a change of
+  // the directory, because other machines may use the directory too. kOver means that the longest wait is over.
   Step wait();
   void end() { waiting_ = false; }
 
@@ -43,15 +43,16 @@ class LeaseWait {
   bool waiting_ = false;
 };
 
+// Starts groups while there are slots, and waits for devices that other runs hold.
 class Slots {
  public:
-  // `idle` is called when nothing runs and nothing can start any more.
+  // `idle` is called when nothing runs and nothing can start.
   Slots(boost::asio::io_context& io, const RunSetup& setup, EventSink& sink, DevicePool& pool,
         PendingCases& pending, CaseEnds& ends, RunningGroups& groups, std::function<void()> idle);
 
-  // Watches the leases of all runs.
+  // Starts to watch the leases of all runs.
   void begin();
-  // Starts what has a slot and devices now.
+  // Starts every group that has a slot and devices now.
   void start_more();
 
  private:
@@ -71,8 +72,8 @@ class Slots {
   RunningGroups& groups_;
   std::function<void()> idle_;
   bool starting_ = false;
-  int on_cores_ = 0;      // of groups_, those that hold no device
-  bool is_lone_ = false;  // the only one of groups_ that runs is to run without another
+  int on_cores_ = 0;      // number of running groups without a device
+  bool is_lone_ = false;  // the running group must run alone
   LeaseWait lease_wait_;
   boost::asio::steady_timer next_lease_poll_;
 };

@@ -11,7 +11,7 @@
 namespace proctor {
 namespace {
 
-constexpr double kHuge = 1e15;  // what a damaged history says is a duration, too
+constexpr double kHuge = 1e15;  // limit for durations of a damaged history
 
 int magnitude_of(double ms) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(ms / kShort)));

@@ -1,8 +1,8 @@
-// In which order groups of cases start, where they do not wait for devices: those for several devices first, of these
-// the ones for most devices, and then the longest. So nothing long is left to run alone at the end. Pure logic.
+// The start order of groups that do not wait for devices. Groups for the most devices are first, and among these the
+// longest ones. Thus no long group runs alone at the end of a run. Pure logic. PendingCases uses it.
 //
-// Durations are of earlier runs. They are compared by powers of two, and those below kShort are equal: what differs by
-// chance alone stays in the planned order.
+// The durations come from earlier runs. They are compared by powers of two, and durations below kShort are equal.
+// Groups that differ by chance only keep the planned order.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ namespace proctor {
 
 inline constexpr double kShort = 64;  // ms
 
-// What the place of a group depends on.
+// The facts of a group that determine its place.
 struct StartKey {
-  int devices = 0;         // that no other group may use meanwhile
-  double duration_ms = 0;  // of all its cases
+  int devices = 0;         // devices that no other group may use meanwhile
+  double duration_ms = 0;  // sum over its cases
 };
 
-// Places in `keys`, in the order in which they start. Equal ones stay in their order.
+// Returns the indices of `keys` in start order. Equal keys keep their order.
 std::vector<std::size_t> longest_first(const std::vector<StartKey>& keys);
 
 }  // namespace proctor

@@ -30,7 +30,7 @@ TEST(StartOrder, StartsMostDevicesThenLongestFirst) {
               ElementsAre(2, 4, 3, 5, 1, 0));
 }
 
-// Cases of some milliseconds, and those that differ by noise, start in the planned order in each run.
+// Cases that differ by milliseconds or by noise start in the planned order in each run.
 TEST(StartOrder, IgnoresSmallDurationDifferences) {
   EXPECT_THAT(longest_first({{1, 1}, {1, 60}, {1, 7}}), ElementsAre(0, 1, 2));
   EXPECT_THAT(longest_first({{1, 1100}, {1, 1300}, {1, 1200}}), ElementsAre(0, 1, 2));

@@ -1,5 +1,5 @@
-// A whole run without its processes: cases start by PendingCases and DevicePool as Slots starts them, and end on a
-// clock that is a number.
+// Simulates whole runs without processes. Cases start through PendingCases and DevicePool, in the same way as in Slots.
+// They end on a simulated clock.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -20,8 +20,8 @@ struct TracedCase {
   double duration_ms = 0;
 };
 
-// As a suite of GPU tests is: most take seconds, some minutes, and one half an hour. It is where its name puts it,
-// behind two thirds of the others. All of them together keep four devices busy for half an hour.
+// A typical suite of GPU tests. Most cases take seconds, some minutes, and one half an hour. The long case follows two
+// thirds of the others, in alphabetical order. All cases together keep four devices busy for half an hour.
 std::vector<TracedCase> half_an_hour() {
   constexpr std::size_t kCases = 239;
   constexpr double kLongest = 1'800'000;
@@ -42,8 +42,8 @@ std::vector<TracedCase> half_an_hour() {
 
 struct Replayed {
   double took_ms = 0;
-  double idle = 0;        // share of the time of all devices
-  double last_start = 0;  // of a case for several devices
+  double idle = 0;        // share of the total time of all devices
+  double last_start = 0;  // start of the last case for several devices
   std::size_t most_on_cores = 0;
 };
 
@@ -51,7 +51,7 @@ class TraceTest : public testing::Test {
  protected:
   static constexpr int kDevices = 4;
 
-  // `cores`: for cases without devices.
+  // `cores` is the limit of cases without devices.
   Replayed replay(const std::vector<TracedCase>& cases, bool longest_first, bool with_history,
                   int cores = 1) {
     Plan plan;
@@ -129,7 +129,7 @@ TEST_F(TraceTest, LongestFirstKeepsDevicesBusy) {
   EXPECT_LE(longest.idle, 0.05);
 }
 
-// Durations of the last run are not those of the next one.
+// The durations of the last run differ from those of the next run.
 TEST_F(TraceTest, ScaledDurationsGiveSameIdleShare) {
   auto cases = half_an_hour();
   for (TracedCase& each : cases) each.duration_ms /= 100;
@@ -151,7 +151,7 @@ TEST_F(TraceTest, DeviceAndCpuCasesOverlap) {
   EXPECT_EQ(both.most_on_cores, 2U);
 }
 
-// The case for all devices is behind the one of half an hour and before many short ones.
+// The case for all devices follows a case of half an hour and precedes many short cases.
 TEST_F(TraceTest, CaseForAllDevicesDoesNotStarve) {
   std::vector<TracedCase> cases(2'000, TracedCase{.devices = 1, .duration_ms = 1'000});
   cases[3].duration_ms = 20'000;

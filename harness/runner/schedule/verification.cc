@@ -10,7 +10,7 @@
 namespace proctor {
 namespace {
 
-constexpr int kShare = 10;  // of the time of the batches, its inverse
+constexpr int kShare = 10;  // inverse of the allowed share of the time of the batches
 
 }  // namespace
 
@@ -37,7 +37,7 @@ std::uint64_t rank_of(const std::string& run_id, const Case& test) {
   return id_hash(run_id + "\n" + test.id);
 }
 
-// The cases of each suite that share a process.
+// Returns the cases of each suite that share a process.
 std::vector<std::vector<std::size_t>> sharing_cases(const Plan& plan) {
   std::vector<std::vector<std::size_t>> of_suite(plan.suites.size());
   for (std::size_t i = 0; i < plan.cases.size(); ++i) {
@@ -48,7 +48,7 @@ std::vector<std::vector<std::size_t>> sharing_cases(const Plan& plan) {
   return of_suite;
 }
 
-// Of these, the share, in the order of their ranks.
+// Adds `percent` of the cases to `chosen`, in the order of their ranks.
 void choose(const Plan& plan, const std::string& run_id, std::vector<std::size_t> cases, double percent,
             std::set<std::size_t>& chosen) {
   std::ranges::sort(cases, {}, [&](std::size_t i) { return rank_of(run_id, plan.cases[i]); });

@@ -1,4 +1,5 @@
-// Which cases that share a process run once more alone, if they pass there (Suite::verify), and for how long.
+// Selects cases that share a process and must pass once more in a separate process (Suite::verify), and limits the time
+// for this. PendingCases and GroupProcesses use it.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +12,19 @@
 
 namespace proctor {
 
-// Indices of the plan. A share of the cases of each suite, chosen by a hash of the run and the case, so that other runs
-// verify others; at least one case of a run. VerificationTime has the last word.
+// Returns indices of the plan: a share of the cases of each suite, and at least one case of the run. A hash of the run
+// and the case selects them, so other runs verify other cases. VerificationTime can still exclude them.
 std::set<std::size_t> cases_to_verify(const Plan& plan, const std::string& run_id);
 
-// How long cases of batches may run alone to verify their passes: at most a tenth of the time of their suite's batches, but
-// one case of each suite in any case. Suites whose cases are all to be verified are not limited.
+// Limits the time in which cases of batches run alone to verify their passes. The limit is a tenth of the time of the
+// batches of their suite, but one case of each suite is always allowed. Suites that verify all cases have no limit.
 class VerificationTime {
  public:
   void add_batch(const Suite& suite, Milliseconds duration) { of_[&suite].batches += duration; }
   void begin_alone(const Suite& suite) { ++of_[&suite].running; }
   void end_alone(const Suite& suite, Milliseconds duration);
-  // Whether another case of the suite may run alone. It, and those that run, are expected to take as long as those before.
+  // Returns whether another case of the suite may run alone. The estimate for this case and for the running ones is the
+  // mean of the earlier ones.
   bool allows(const Suite& suite) const;
 
  private:

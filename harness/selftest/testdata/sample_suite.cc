@@ -1,5 +1,5 @@
-// A suite that simulates its own faults, the way the simulator does: each check is one way in which a row of
-// a self-test may end (row_runner_test.cc has the table).
+// A suite that simulates its own faults in the way of the simulator. Each check is one possible end of a row of a
+// self-test (row_runner_test.cc has the table).
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ std::int64_t now_ns() {
       .count();
 }
 
-// Whether `fault` is asked for; logs that it fired.
+// Returns whether `fault` is requested, and logs that it fired.
 bool fires(const std::string& fault) {
   const char* asked = std::getenv("PROCTOR_SIM_FAULTS");
   if (asked == nullptr || std::string(asked).rfind(fault, 0) != 0) return false;
@@ -32,7 +32,7 @@ bool fires(const std::string& fault) {
   return true;
 }
 
-// Every process of a row shares its ledger directory with no other row.
+// Returns whether this process is the first one in its ledger directory. Rows must not share ledger directories.
 bool alone() {
   const char* state = std::getenv("PROCTOR_SIM_STATE");
   if (state == nullptr) return false;

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The page of a run in the distribution's Chromium: what people see of it, and how fast.
+"""Tests the page of a run in the distribution's Chromium: its appearance, its functions and its speed.
 
     browser_test.py looks    axe, without scripts, on paper, in the dark, 320 pixels wide, hostile text, no request
     browser_test.py works    search, filters, addresses, keyboard, a case, its past, of 10,000 cases
     browser_test.py large    pages of 0, 1 and 100,000 cases, and their figures
     browser_test.py screenshots DIRECTORY    those of docs/images, of a real mixed run: ./dev docs --pictures
 
-Exits with 77 where Chromium or Playwright is missing; ./dev test installs them. The figures are printed; a time is refused
-when it is ten times what it should be, or more than 5 s, so that a busy machine is no failure.
+Exits with 77 if Chromium or Playwright is missing; ./dev test installs them. It prints the measured times. A time fails only
+if it is ten times the expected one, or more than 5 s, so that a busy machine does not fail the test.
 """
 import json
 import os
@@ -63,7 +63,7 @@ def made(directory, name, *arguments, **more):
 
 
 class Tab:
-    """A page in a tab. Whatever it asks of a network, or complains of, is a failure."""
+    """A page in a tab. Each network request and each error message of the page is a failure."""
 
     def __init__(self, browser, file, address="", scripts=True, **options):
         self.context = browser.new_context(java_script_enabled=scripts, **({"viewport": {"width": 1280, "height": 900}} | options))
@@ -88,12 +88,12 @@ class Tab:
         return self.page.locator(".status").inner_text()
 
     def ids(self):
-        """Of the rows that are drawn, in their order."""
+        """Returns the case ids of the drawn rows, in their order."""
         return self.page.evaluate("""[...document.querySelectorAll('.port .row')].sort((a, b) => parseInt(a.style.top) - parseInt(b.style.top))
                                      .map((row) => row.querySelector('.id').textContent)""")
 
     def wait(self, expression):
-        # Not wait_for_function(): the page's policy refuses what that evaluates in it.
+        # wait_for_function() is not usable, because the page's content security policy blocks the code that it evaluates.
         deadline = time.monotonic() + 10
         while not self.page.evaluate(expression):
             check(time.monotonic() < deadline, "it never came to", expression, self.page.inner_text("body"))
@@ -287,7 +287,7 @@ def works(directory, started):
 
 
 def first_screen(directory, started):
-    """The bar that stays, the causes with their commands, and flaky cases."""
+    """Tests the fixed bar, the causes with their commands, and flaky cases."""
     page = made(directory, "first", 300, bad_percent=2, flaky=(3, 4))
     for width, scheme in ((1280, "light"), (400, "dark")):
         tab = Tab(started, page, viewport={"width": width, "height": 800}, color_scheme=scheme, reduced_motion="reduce")
@@ -316,7 +316,7 @@ def first_screen(directory, started):
 
 
 def past(directory, started):
-    """Three runs, of which the third has other cases and another driver."""
+    """Tests three runs; the third one has other cases and another driver."""
     for day in (1, 2, 3):
         journals.write(directory / f"day{day}", 300, bad_percent=2 if day < 3 else 3, day=day, driver="26.27.1" if day < 3 else "26.35.2")
     proctor("history", "add", directory / "history", directory / "day1", directory / "day2")
@@ -354,7 +354,7 @@ def past(directory, started):
 
 
 def panels(directory, started):
-    """What a gate said of a run, and what the suites cover."""
+    """Tests the panels for a gate and for the coverage of the suites."""
     rule = {"limit": "0 cases", "value": "9 cases", "reasons": ["9 cases failed"], "rule": "failures", "verdict": "failed",
             "cases": [f"memory.xpu/<b>{i}</b>" for i in range(90)]}
     gate = {"schema_version": 1, "verdict": "failed", "evaluated_at": "2026-01-31T12:00:00Z", "runs": [], "rules": [{**rule, "verdict": "passed"}],
@@ -409,7 +409,7 @@ SCROLL = """async () => {
 
 
 def tab_mb(started):
-    """What the largest process of a tab has for itself."""
+    """Returns the private memory of the largest process of a tab."""
     largest = 0
     for process in started.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]:
         if process["type"] == "renderer":
@@ -465,7 +465,7 @@ def large(directory, started):
 
 
 def mixed(project):
-    """The page of a real run of a commit that breaks what the commit before, which ran too, did well."""
+    """Creates the page of a real run of a commit that breaks tests. The commit before it also ran, and passed them."""
     (project / "samples").symlink_to(BIN)
     environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}", HOME=str(project))
     environment.pop("PYTHONPATH", None)
@@ -496,7 +496,7 @@ def mixed(project):
 
 
 def screenshots(started, target):
-    project = Path(tempfile.gettempdir()) / "project"  # the page shows where it was
+    project = Path(tempfile.gettempdir()) / "project"  # the page shows this path
     check(not project.exists(), project, "is there: move it away")
     shutil.copytree(HERE / "mixed", project)
     try:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Journals of any number of cases, for pages to be looked at and measured. They have what a page reads of a journal.
+"""Creates journals with any number of cases, to view and measure pages. They have the members that a page reads.
 
     journals.py DIRECTORY CASES [--bad PERCENT] [--logs BYTES]
 
-makes a run directory: its journal, and with --logs a log of that length for each bad attempt. The same numbers make the
-same bytes.
+creates a run directory with its journal, and with --logs a log of that length for each bad attempt. The same numbers
+give the same bytes.
 """
 import argparse
 import hashlib
@@ -59,7 +59,7 @@ def figures(random_):
 
 
 def flaky_attempt(case, at, devices):
-    """The failed attempt before one that passes."""
+    """Returns the records of a failed attempt before one that passes."""
     failure = {"rule": "", "message": "sometimes late", "file": "suites/late.cc", "line": 7, "expected": "", "got": "", "device": ""}
     return [{"v": 2, "type": "attempt_started", "case": case, "at_ms": at, "devices": devices, "log": ""},
             {"v": 2, "type": "attempt_ended", "case": case, "at_ms": at + 1, "duration_ms": 1, "verdict": {"outcome": "fail", "reason": ""},
@@ -67,7 +67,7 @@ def flaky_attempt(case, at, devices):
 
 
 def with_sums(records):
-    """The lines of a journal: each record ends with the digest of all bytes before it (harness/journal/journal_chain.h)."""
+    """Returns the lines of a journal. Each record ends with the digest of all bytes before it (harness/journal/journal_chain.h)."""
     digest = hashlib.sha256()
     for record in records:
         head = record[:-1] + ',"sum":"'

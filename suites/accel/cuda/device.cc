@@ -1,4 +1,4 @@
-// Devices: initialisation, enumeration, and what each says about itself.
+// Initialises CUDA, enumerates devices and reads their properties.
 #include <algorithm>
 #include <cstdio>
 
@@ -31,21 +31,21 @@ std::array<std::uint32_t, 3> sizes(const int (&values)[3]) {
   return result;
 }
 
-// The run time of kernels is limited where a desktop waits for the device.
+// Returns whether the driver limits the run time of kernels, because a desktop uses the device.
 bool limits_run_time(int ordinal) {
   int limited = 0;
   const Status status = CUDA_CALL(cudaDeviceGetAttribute, &limited, cudaDevAttrKernelExecTimeout, ordinal);
   return status.ok() && limited != 0;
 }
 
-// Devices of the architectures that CUDA 13 knows: half, double and 64-bit atomics are in all of them.
+// Reads the properties. The architectures that CUDA 13 supports all have half, double and 64-bit atomics.
 Properties describe(const cudaDeviceProp& native, int ordinal) {
   Properties properties;
   properties.name = native.name;
   properties.uuid = uuid_text(native.uuid);
   properties.pci = pci_text(native);
   properties.vendor_id = 0x10de;
-#if CUDART_VERSION >= 13000  // earlier ones do not tell
+#if CUDART_VERSION >= 13000  // earlier versions do not report it
   properties.device_id = native.gpuPciDeviceID >> 16;
 #endif
   properties.memory = native.totalGlobalMem;
@@ -66,14 +66,15 @@ Properties describe(const cudaDeviceProp& native, int ordinal) {
   properties.shared_memory = native.managedMemory != 0;
   properties.host_atomics = native.hostNativeAtomicSupported != 0;
   properties.shared_atomics = native.hostNativeAtomicSupported != 0 && native.concurrentManagedAccess != 0;
-  properties.ipc = native.unifiedAddressing != 0 && native.ipcEventSupported != 0;  // of memory, too
+  properties.ipc = native.unifiedAddressing != 0 && native.ipcEventSupported != 0;  // includes memory
   properties.printf = true;
   properties.display = limits_run_time(ordinal);
   properties.timer_hz = 1'000'000'000;
   return properties;
 }
 
-// Why there is nothing to run on. The runtime leaves its count alone when it fails.
+// Skips with the reason why no device is usable. On failure the CUDA Runtime does not change the device
+// count.
 [[noreturn]] void skip_without_devices(const Status& status) {
   if (status.code() == cudaErrorNoDevice) throw suite::Skipped("no_device");
   int driver = 0;
@@ -140,7 +141,7 @@ const Properties& Device::properties() const { return record_->properties; }
 
 std::vector<Device> Device::tiles() const { return {}; }
 
-// What is free of an integrated device is the host's, and moves with every program there.
+// The free memory of an integrated device is that of the host, and changes with every program there.
 MemoryInfo Device::memory() const {
   if (record_->native.integrated != 0) throw suite::Skipped("needs:own_memory");
   use(*this);
@@ -156,7 +157,7 @@ bool Device::reaches(const Device& peer) const {
   return reachable != 0;
 }
 
-// Freeing nothing succeeds, except on a device whose context is broken.
+// Freeing a null pointer succeeds, unless the context of the device is broken.
 Status Device::try_status() const {
   const Status used = try_use(*this);
   return used.ok() ? CUDA_CALL(cudaFree, nullptr) : used;
@@ -190,7 +191,7 @@ bool Status::not_ready() const { return code_ == cudaErrorNotReady; }
 
 bool Status::out_of_memory() const { return code_ == cudaErrorMemoryAllocation; }
 
-// After one of these every call of the process fails; the device may be well in the next one.
+// After one of these errors, every call of the process fails. The device may work in the next process.
 bool Status::device_lost() const {
   switch (static_cast<cudaError_t>(code_)) {
     case cudaErrorECCUncorrectable:

@@ -1,4 +1,4 @@
-// Temperature, energy and memory of a card through libnvidia-ml.so.1, found at run time.
+// Reads temperature, energy and memory of a card through libnvidia-ml.so.1, which is loaded at run time.
 #include "suites/accel/cuda/management.h"
 
 #include <dlfcn.h>
@@ -51,13 +51,13 @@ const Functions& nvml() {
   return functions;
 }
 
-// One that an older library may lack: the check then ends as a skip.
+// Returns a function that an older library may lack. If it is missing, the check ends as a skip.
 template <typename Function>
 Function* optional_function(const char* name) {
   return reinterpret_cast<Function*>(nvml_function(name));
 }
 
-// "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6"
+// Returns the NVML form of the UUID: "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6".
 std::string name_of(const Device& device) {
   std::string text = "GPU-";
   const std::string& digits = device.properties().uuid;
@@ -127,7 +127,7 @@ Energy Device::energy() const {
           limit};
 }
 
-// No call of the runtime or of NVML does it: cudaDeviceReset() ends this process's context only.
+// Neither the CUDA Runtime nor NVML has such a call. cudaDeviceReset() only ends the context of this process.
 Status Device::try_reset() const { throw suite::Skipped("unsupported:device_reset"); }
 
 }  // namespace proctor::accel

@@ -1,4 +1,4 @@
-// What NVIDIA's management library says about a device. It ignores masks and speaks of all processes.
+// Reads facts about a device from NVML. NVML ignores visibility masks and covers all processes.
 #pragma once
 
 #include <optional>
@@ -8,23 +8,23 @@
 
 namespace proctor::accel {
 
-// Total memory of the card, as the management library tells it. Ends the check as a skip if the library does
-// not tell.
+// Returns the total memory of the card that NVML reports. If NVML does not report it, the check ends as a
+// skip.
 std::uint64_t managed_memory(const Device& device);
 
-// What NVML calls the device. Ends the check as a skip if the library does not know it.
+// Returns the NVML handle of the device. If NVML does not have the device, the check ends as a skip.
 nvml::Device managed_handle(const Device& device);
 
-// A call of NVML by its name, for checks of what it answers. Ends the check as a skip without that function.
-// NVML is initialised before the first one.
+// Calls an NVML function by its name, for checks of its results. If the function is missing, the check ends
+// as a skip. NVML is initialised before the first call.
 void* nvml_function(const char* name);
 template <typename... Arguments>
 int nvml_call(const char* name, Arguments... arguments) {
   return reinterpret_cast<int (*)(Arguments...)>(nvml_function(name))(arguments...);
 }
 
-// The memory of the card that NVML says a process has; none where it does not know the process, as in a container
-// with process ids of its own, or does not tell.
+// Returns the memory of the card that NVML reports for a process. Returns nothing if NVML does not have the
+// process, for example in a container with its own pids, or does not report it.
 std::optional<std::uint64_t> managed_memory_of_process(const Device& device, int pid);
 
 }  // namespace proctor::accel

@@ -1,4 +1,4 @@
-// Contexts, memory, and memory of another process.
+// Contexts, memory, and memory of another process on CUDA.
 #include <cstring>
 #include <utility>
 
@@ -51,7 +51,7 @@ Status try_advise(const void* memory, std::size_t bytes, cudaMemoryAdvise advice
 
 // ---- buffers ----
 
-// Alignments are the runtime's: 256 bytes at least.
+// The CUDA Runtime chooses the alignment: at least 256 bytes.
 Status Buffer::allocate(const Context& context, const Allocation& what, void** pointer) {
   const Status used = try_use(what.device == Device() ? context.device() : what.device);
   if (!used.ok()) return used;
@@ -79,7 +79,7 @@ Status try_free(const Context& context, void* pointer) {
   return used.ok() ? CUDA_CALL(cudaFree, pointer) : used;
 }
 
-// ---- what the driver knows ----
+// ---- Pointer information ----
 
 PointerInfo pointer_info(const Context& context, const void* pointer) {
   use(context.device());

@@ -10,13 +10,13 @@
 namespace proctor::accel {
 namespace {
 
-// The suite's own program: PROCTOR_SELF where it was started through a dynamic loader.
+// Returns the suite's own program: PROCTOR_SELF if it was started through a dynamic loader.
 std::filesystem::path program() {
   if (const char* self = std::getenv("PROCTOR_SELF"); self != nullptr && *self != '\0') return self;
   return std::filesystem::read_symlink("/proc/self/exe");
 }
 
-// What the build makes for a runtime of 12 is PTX, or code for one generation of devices alone.
+// For CUDA 12 the build creates PTX, or code for a single architecture.
 #if CUDART_VERSION >= 13000
 constexpr const char* kForms[] = {".fatbin"};
 #else
@@ -41,7 +41,7 @@ std::vector<std::byte> module_file(const std::string& name) {
   const Result<std::string> bytes = read_file(file_of(name));
   if (!bytes) throw suite::Skipped(kForms[0] + 1 + std::string("_missing:") + name);
   const auto* data = reinterpret_cast<const std::byte*>(bytes->c_str());
-  return {data, data + bytes->size() + 1};  // PTX is a text with a final 0; other forms know their length
+  return {data, data + bytes->size() + 1};  // PTX is a null-terminated text; other forms contain their length
 }
 
 void or_throw_named(const Status& status, const Device& device) {
@@ -79,7 +79,7 @@ Module Module::load(const Context& context, const std::string& name, const Modul
   return module;
 }
 
-// The runtime tells nothing of a build beside its code.
+// The CUDA Runtime has no build log, only a code.
 Status Module::try_build(const Context& context, std::span<const std::byte> image,
                          const ModuleOptions& options, Module& out, std::string* log) {
   need_no_options(options);
@@ -91,7 +91,7 @@ Status Module::try_build(const Context& context, std::span<const std::byte> imag
   const Status status =
       CUDA_CALL(cudaLibraryLoadData, &made->handle, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0);
   if (!status.ok()) {
-    made->handle = nullptr;  // whatever the driver left there is no module
+    made->handle = nullptr;  // the driver may have left an invalid handle
   } else {
     out.impl_ = std::move(made);
   }

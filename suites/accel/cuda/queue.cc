@@ -9,12 +9,11 @@
 namespace proctor::accel {
 namespace {
 
-// Waits with a limit. The runtime has none: its waits end only with the work. So a wait with a long limit is
-// the runtime's own wait, which the runner's deadline ends, and a wait with a shorter limit asks repeatedly.
+// Returns whether a wait uses the CUDA Runtime's own wait. That wait has no limit and ends only with the
+// work, or at the runner's deadline. It is used for long limits. Waits with a shorter limit poll.
 bool is_unbounded(Nanoseconds timeout) { return timeout >= kSynchronizeTimeout; }
 
-// Waits until the answer of `query` is no longer "not ready", at most for `timeout`, and returns the last
-// answer.
+// Polls until the result of `query` is no longer "not ready", at most for `timeout`. Returns the last result.
 template <typename Query>
 Status poll(const Query& query, Nanoseconds timeout) {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
@@ -27,14 +26,14 @@ Status poll(const Query& query, Nanoseconds timeout) {
 
 }  // namespace
 
-// A stream that the legacy default stream does not wait for, nor it for that one.
+// A stream without synchronisation with the legacy default stream, in either direction.
 struct Queue::Impl {
   Impl(const Context& its_context, Device its_device)
       : context(its_context), device(its_device == Device() ? its_context.device() : its_device) {
     use(device);
     CUDA_CALL(cudaStreamCreateWithFlags, &stream, cudaStreamNonBlocking).or_throw();
   }
-  // A stream that is destroyed ends when its work has.
+  // A destroyed stream ends after its work has completed.
   ~Impl() {
     if (stream != nullptr) static_cast<void>(cudaStreamDestroy(stream));
   }
@@ -50,7 +49,7 @@ struct Queue::Impl {
 
 namespace {
 
-// Waits before a command, and marks its begin and its end for the event that it signals.
+// Waits for events before a command, and records its begin and end for the event that it signals.
 class Framed {
  public:
   Framed(const Queue::Impl& queue, const Sync& sync) : queue_(queue), signal_(sync.signal) {
@@ -69,7 +68,7 @@ class Framed {
   const Event* signal_;
 };
 
-// A region in the runtime's terms: rows and slices by pitch and height of a "pitched pointer".
+// Converts a region to the CUDA form: a "pitched pointer" has a pitch for rows and a height for slices.
 cudaPitchedPtr pitched(const Pitched& at) {
   cudaPitchedPtr result{};
   result.ptr = at.pointer;
@@ -95,7 +94,8 @@ void Queue::copy(void* to, const void* from, std::size_t bytes, const Sync& sync
   command.submitted();
 }
 
-// The runtime fills with one byte. A longer pattern is put down once, and what is there is then doubled.
+// The CUDA Runtime fills with single bytes only. A longer pattern is copied once, and the filled part is then
+// doubled.
 void Queue::fill(void* to, std::span<const std::byte> pattern, std::size_t bytes, const Sync& sync) {
   const Framed command(*impl_, sync);
   if (pattern.size() == 1) {
@@ -132,7 +132,7 @@ void Queue::launch(const Kernel& kernel, const Launch& launch, const Arguments& 
   or_throw_named(try_launch(kernel, launch, arguments, sync), impl_->device);
 }
 
-// Local memory is no argument of a CUDA kernel: its size is one of the launch's own.
+// Local memory is not an argument of a CUDA kernel. Its size is a parameter of the launch.
 Status Queue::try_launch(const Kernel& kernel, const Launch& launch, const Arguments& arguments,
                          const Sync& sync) {
   if (launch.offset != std::array<std::uint32_t, 3>{0, 0, 0})
@@ -141,7 +141,7 @@ Status Queue::try_launch(const Kernel& kernel, const Launch& launch, const Argum
   std::size_t local_bytes = 0;
   for (const Argument& argument : arguments) {
     local_bytes += argument.local_bytes;
-    // The runtime reads what it is given; its type says otherwise.
+    // The CUDA Runtime only reads the arguments, although the parameter type is not const.
     if (argument.local_bytes == 0) values.push_back(const_cast<std::byte*>(argument.value.data()));
   }
   const Framed command(*impl_, sync);
@@ -211,7 +211,7 @@ void Event::reset() { throw suite::Skipped("unsupported:event_reset"); }
 
 void Event::signal_from_host() { throw suite::Skipped("unsupported:event_signal_from_host"); }
 
-// The runtime tells distances only: the begin of the command is the origin.
+// The CUDA Runtime reports only differences of times, so the start of the command is the origin.
 Span time_of(const Event& event) { return {0, between_ns(event.impl().begin, event.impl().end)}; }
 
 double elapsed_ns(const Event& first, const Event& second) {

@@ -1,6 +1,5 @@
-// What the suites on CUDA say if they cannot run: each missing thing has its name, and none of them takes a
-// second to find. The suite itself runs, over the simulated runtime or, where there is no driver, over the
-// real one.
+// Tests the skip reasons of the CUDA suites. Each missing component has its own reason, which is found within
+// a second. The suite runs on the simulated CUDA Runtime, or on the real one if there is no driver.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -22,7 +21,7 @@ using testing_support::run_child;
 
 class Reasons : public testing::Test {
  protected:
-  // What the case says of itself on cards as described.
+  // Returns the output of the case on simulated cards.
   std::string say(const std::string& program, const std::string& name, const std::string& cards,
                   const std::string& faults = "") const {
     return run_child({bin(program), "--proctor-case=" + name},
@@ -52,7 +51,8 @@ TEST_F(Reasons, SkipsWithTooLittleMemory) {
               HasSubstr(R"("not_enough_memory:335544320>)"));
 }
 
-// A stand-in for a neighbour that takes memory between the question how much is free and the allocation.
+// The fault simulates a program that allocates memory between the query of the free memory and the
+// allocation.
 TEST_F(Reasons, SkipsWhenSharedMemoryIsTaken) {
   const std::string shared = "[[cuda]]\nmemory = \"8GiB\"\nintegrated = true\n";
   for (const char* name : {"LargeBuffer.CopiesReachEveryPart", "LargeBuffer.KernelsReachEveryPart"})
@@ -93,7 +93,8 @@ TEST_F(Reasons, ReportsDriverThatLacksFunction) {
               HasSubstr(R"("driver_too_old:cudaLibraryGetKernelCount")"));
 }
 
-// A driver that is not older than the runtime knows every call: the code, 36, is then as wrong as any other.
+// A driver that is not older than the CUDA Runtime supports every call. Code 36 is then an ordinary wrong
+// code.
 TEST_F(Reasons, FailsWhenCurrentDriverReportsTooOld) {
   const auto refused = [&](const std::string& program, const std::string& cards) {
     return say(program, "InvalidArgument.CallReturnsDocumentedError/cudaMalloc", cards,
@@ -106,8 +107,8 @@ TEST_F(Reasons, FailsWhenCurrentDriverReportsTooOld) {
   }
 }
 
-// The real runtime, on a machine without NVIDIA's driver. With one, it finds a card, or
-// says what it finds instead.
+// The real CUDA Runtime on a machine without the NVIDIA driver. On a machine with a driver, the result would
+// depend on that driver.
 TEST_F(Reasons, ReportsMissingDriver) {
   if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "there is a driver";
   const auto done = run_child({bin("memory_cuda"), "--proctor-case=Copy.HostToDeviceIsByteExact"},

@@ -26,7 +26,8 @@ std::vector<std::string> functions_of(std::span<const BadCall> calls) {
 
 namespace {
 
-// Which of the codes that are listed under a function an argument gets, no document says.
+// The documents list the possible codes of a function, but not the code of each argument. On hardware another
+// code is therefore only a warning.
 void expect_code(const std::string& what, const std::string& expected, const Status& got) {
   if (suite::on_simgpu()) return suite::expect_same(what, expected, got.name());
   expect_refused(what, got);

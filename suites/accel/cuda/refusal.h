@@ -1,6 +1,6 @@
-// Bad arguments, as tables with a row per bad argument. CUDA's runtime validates its arguments and documents
-// the codes that mistakes get, so the calls are made in the process of the check. Hardware must refuse; another code than
-// the table's is a warning there.
+// Tests of calls with bad arguments, as tables with one row for each bad argument. The CUDA Runtime validates
+// its arguments and documents the codes, so the calls are made in the process of the check. Hardware must
+// refuse each call. A code that differs from the table is only a warning there. For example:
 //
 //   constexpr BadCall kBadCalls[] = {
 //       {"cudaMalloc", "the place for the pointer is null", cudaErrorInvalidValue,
@@ -29,26 +29,27 @@ struct Victim {
   cudaStream_t stream;
   Module module;
   Kernel kernel;  // fill(words, value, n) of basic.cl
-  Buffer memory;  // of the device, with known bytes
-  Buffer host;    // pinned
+  Buffer memory;  // device memory with known bytes
+  Buffer host;    // pinned host memory
   int on_the_stack = 0;
-  void* pointer = nullptr;  // for answers
-  std::size_t size = 0;     // for answers
-  int number = 0;           // for answers
+  void* pointer = nullptr;  // for results
+  std::size_t size = 0;     // for results
+  int number = 0;           // for results
 };
 
+// One row of a table: a call with a bad argument, and the code that it must return.
 struct BadCall {
   const char* function;
-  const char* what;  // is bad about it
+  const char* what;  // description of the bad argument
   cudaError_t expected;
   Status (*call)(Victim&);
 };
 
 inline constexpr std::size_t kVictimBytes = 4096;
-// A number that is no flag and no value of any enumeration.
+// A number that is neither a flag nor a value of any enumeration.
 inline constexpr unsigned kNoSuchFlag = 0x40000000;
 
-// A number that the enumeration does not have and that its type may be too small for.
+// Returns a number that the enumeration does not have. The type of the enumeration may be too small for it.
 template <typename Enumeration>
 Enumeration no_such() {
   constexpr int kNumber = 9999;
@@ -58,11 +59,11 @@ Enumeration no_such() {
   return value;
 }
 
-// The functions that the table names, each once.
+// Returns the functions that the table names, each once.
 std::vector<std::string> functions_of(std::span<const BadCall> calls);
 
-// The check itself: makes the calls of the function parameter(). Each must get its code and leave no lasting
-// damage: memory keeps its bytes, and work goes on.
+// Runs the check: makes the calls of the function parameter(). Each must return its code and leave no lasting
+// damage. Memory keeps its bytes, and later work succeeds.
 void expect_refusals(std::span<const BadCall> calls);
 
 }  // namespace proctor::accel

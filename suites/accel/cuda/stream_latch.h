@@ -1,4 +1,4 @@
-// Holds back work of CUDA's streams, of any kind, for checks.
+// Blocks work of CUDA streams of any kind, for checks.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ void launch(const Kernel& kernel, cudaStream_t stream, unsigned groups, unsigned
   CUDA_CALL(cudaLaunchKernel, native(kernel), dim3(groups), dim3(group), arguments, 0, stream).or_throw();
 }
 
-// A latch for streams of any kind: a kernel that waits for the host. Its keeper opens it in the end.
+// A latch for streams of any kind: a kernel that waits for the host. Its keeper opens it after a time limit.
 struct StreamLatch {
   explicit StreamLatch(const Context& context)
       : module(Module::load(context, "litmus")),
@@ -28,7 +28,7 @@ struct StreamLatch {
     launch(kernel, stream, 1, 1, flags.data(), flags.data() + 64, kStyles);
   }
   void open() const { keeper.open(); }
-  // 1: it was opened in time.
+  // Returns 1 if the latch was opened in time.
   std::uint32_t done() const {
     return std::atomic_ref(flags.as<std::uint32_t>()[16]).load(std::memory_order_acquire);
   }
@@ -37,10 +37,10 @@ struct StreamLatch {
   Module module;
   Kernel kernel;
   Buffer flags;
-  mutable LatchKeeper keeper;  // opening does not change what the latch holds
+  mutable LatchKeeper keeper;  // mutable, because opening does not change the logical state
 };
 
-// Opens the latch a little later, so that a wait which does not wait returns before that.
+// Opens the latch after a delay. A wait that does not really wait returns before that.
 class Later {
  public:
   explicit Later(const StreamLatch& latch)
@@ -53,7 +53,7 @@ class Later {
   std::jthread thread_;
 };
 
-// Whether the stream has nothing left to do, at once or within `patience`.
+// Returns whether the stream has no work left, immediately or within `patience`.
 inline bool poll_done(cudaStream_t stream,
                       std::chrono::milliseconds patience = std::chrono::milliseconds(200)) {
   const auto deadline = std::chrono::steady_clock::now() + patience;

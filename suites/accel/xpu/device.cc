@@ -1,4 +1,4 @@
-// Devices: initialisation, enumeration, and what each says about itself.
+// Initialises Level Zero, enumerates devices and reads their properties.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ EntryPoints load() {
   return points;
 }
 
-// The two-call pattern of Level Zero.
+// Lists handles with the two-call pattern of Level Zero.
 template <typename Handle, typename Get>
 std::vector<Handle> list(Get&& get) {
   std::uint32_t count = 0;
@@ -35,7 +35,7 @@ std::vector<Handle> list(Get&& get) {
 
 void read_identity(DeviceRecord& record) {
   ze_device_properties_t answer{};
-  answer.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2;  // timerResolution in ticks a second
+  answer.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2;  // timerResolution in ticks per second
   ZE_CALL(zeDeviceGetProperties, record.handle, &answer).or_throw();
   Properties& properties = record.properties;
   properties.name = answer.name;
@@ -159,7 +159,8 @@ xpu::LevelZero initialise() {
   if (!ze) throw suite::Skipped("library_missing:" + why);
   xpu::prepare_sysman(*ze);
   const Status init = ZE_CALL(zeInit, ZE_INIT_FLAG_GPU_ONLY);
-  // The specification's word for "no driver found a device"; drivers also answer with the second.
+  // By the specification, UNINITIALIZED means that no driver found a device. Drivers return it also for other
+  // failures.
   if (init.code() == ZE_RESULT_ERROR_UNINITIALIZED) throw suite::Skipped("no_device");
   init.or_throw();
   return *std::move(ze);

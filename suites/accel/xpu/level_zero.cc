@@ -12,7 +12,7 @@
 namespace proctor::xpu {
 namespace {
 
-// What every Level Zero 1.0 loader has; without it this is no loader.
+// Functions that every loader of Level Zero 1.0 has. A library without them is not a loader.
 constexpr std::array kNeeded{
     symbol<&LevelZero::init>("zeInit"),
     symbol<&LevelZero::driver_get>("zeDriverGet"),
@@ -24,7 +24,7 @@ constexpr std::array kNeeded{
     symbol<&LevelZero::device_get_memory_properties>("zeDeviceGetMemoryProperties"),
     symbol<&LevelZero::device_can_access_peer>("zeDeviceCanAccessPeer"),
 };
-// What may be missing.
+// Functions that may be missing.
 constexpr std::array kOptional{
     symbol<&LevelZero::device_pci_get_properties>("zeDevicePciGetPropertiesExt"),
     symbol<&LevelZero::device_get_root_device>("zeDeviceGetRootDevice"),
@@ -55,7 +55,7 @@ SharedLibrary open_loader() {
   std::error_code error;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
   SharedLibrary own((program.parent_path() / "level_zero" / kLoaderName).string());
-  return own.loaded() ? own : of_system;  // whose error names the library as users know it
+  return own.loaded() ? own : of_system;  // the error of the system loader has the usual library name
 }
 
 bool LevelZero::lacks(const std::string& symbol) const {
@@ -130,7 +130,7 @@ Listing<ze_device_handle_t> list_sub_devices(const LevelZero& ze, ze_device_hand
   });
 }
 
-// Intel packs major, minor and build number into 32 bits: 8, 8, 16.
+// Formats Intel's version, which packs major, minor and build number into 8, 8 and 16 bits.
 std::string driver_version_text(std::uint32_t version) {
   return fmt::format("{}.{}.{}", version >> 24, version >> 16 & 0xff, version & 0xffff);
 }
@@ -147,7 +147,7 @@ std::string pci_text(const LevelZero& ze, ze_device_handle_t device) {
   properties.stype = ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES;
   if (ze.device_pci_get_properties(device, &properties) != ZE_RESULT_SUCCESS) return {};
   const auto& at = properties.address;
-  // No device sits at 0000:00:00.0 (that is the host bridge): a driver without a device behind it says this.
+  // 0000:00:00.0 is the host bridge. A driver without a real device reports this address.
   if (at.domain == 0 && at.bus == 0 && at.device == 0 && at.function == 0) return {};
   return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", at.domain, at.bus, at.device, at.function);
 }
@@ -159,7 +159,7 @@ struct NamedResult {
   const char* name;
 };
 
-// Level Zero specification 1.13, ze_result_t.
+// Source: Level Zero specification 1.13, ze_result_t.
 constexpr NamedResult kResults[] = {
     {0x0, "ZE_RESULT_SUCCESS"},
     {0x1, "ZE_RESULT_NOT_READY"},

@@ -1,6 +1,6 @@
-// Level Zero through its loader, which is found at run time. So a program that links this also
-// starts on a machine without any Intel library, and works with loaders that lack newer entry
-// points: each pointer may be null.
+// Calls Level Zero through its loader, which is loaded at run time. A program with this code starts on
+// machines without any Intel library. It also works with loaders that lack newer entry points: any function
+// pointer can be null.
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -17,12 +17,12 @@ namespace proctor::xpu {
 
 inline constexpr const char* kLoaderName = "libze_loader.so.1";
 
-// The loader of this system; without one, that of this installation, which lies in level_zero/ beside the program.
-// Once it is open, everything in this process that asks for kLoaderName gets the same one.
+// Opens the loader of this system. If there is none, opens that of this installation, in level_zero/ next to
+// the program. Afterwards every dlopen() of kLoaderName in this process returns the same library.
 SharedLibrary open_loader();
 
-// Entry points that came after Level Zero 1.0 are declared here, because the headers
-// of the build may be older.
+// The functions of the loader. Entry points that were added after Level Zero 1.0 are declared here, because
+// the headers of the build may be older.
 struct LevelZero {
   decltype(&::zeInit) init = nullptr;
   decltype(&::zeDriverGet) driver_get = nullptr;
@@ -42,27 +42,28 @@ struct LevelZero {
   ze_result_t (*sysman_device_get)(zes_driver_handle_t, std::uint32_t*, zes_device_handle_t*) = nullptr;
   decltype(&::zesDeviceGetProperties) sysman_device_get_properties = nullptr;
 
-  std::string path;                          // the file that was loaded
-  std::vector<std::string> missing_symbols;  // those of the functions above that the loader lacks
+  std::string path;                          // path of the loaded file
+  std::vector<std::string> missing_symbols;  // functions above that the loader lacks
   void* library = nullptr;
 
   bool lacks(const std::string& symbol) const;
 };
 
-// Loads the loader once in a process and never unloads it. If that fails, `why` receives the
-// words of the dynamic linker.
+// Loads the loader once in a process and never unloads it. If that fails, `why` receives the message of the
+// dynamic linker.
 std::optional<LevelZero> load_level_zero(std::string& why);
 
-// The version of the loader, "1.8.12", or "" if it does not tell. Most loaders tell only after zeInit.
+// Returns the version of the loader, "1.8.12", or "" if it is not reported. Most loaders report it only after
+// zeInit.
 std::string loader_version(const LevelZero& ze);
 
-// "ZE_RESULT_ERROR_UNINITIALIZED", or "0x7ffffffe" for a code that has no name here.
+// Returns "ZE_RESULT_ERROR_UNINITIALIZED", or "0x7ffffffe" for an unknown code.
 std::string result_name(ze_result_t result);
 
-// The path of a library that this process has mapped, found by a part of its name. "" when it is not mapped.
+// Returns the path of a mapped library of this process whose name contains `name_part`, or "".
 std::string mapped_library(const std::string& name_part);
 
-// Lists with the two-call pattern of Level Zero. On failure the list is empty and `result` says why.
+// The result of the two-call pattern of Level Zero. On failure `handles` is empty and `result` is the error.
 template <typename Handle>
 struct Listing {
   ze_result_t result = ZE_RESULT_SUCCESS;
@@ -72,8 +73,8 @@ Listing<ze_driver_handle_t> list_drivers(const LevelZero& ze);
 Listing<ze_device_handle_t> list_devices(const LevelZero& ze, ze_driver_handle_t driver);
 Listing<ze_device_handle_t> list_sub_devices(const LevelZero& ze, ze_device_handle_t device);
 
-std::string uuid_text(const ze_device_uuid_t& uuid);            // 32 hex digits, as the driver orders them
+std::string uuid_text(const ze_device_uuid_t& uuid);            // 32 hex digits, in the driver's order
 std::string driver_version_text(std::uint32_t version);         // "1.3.29735"
-std::string pci_text(const LevelZero& ze, ze_device_handle_t);  // "0000:03:00.0", or "" when not obtainable
+std::string pci_text(const LevelZero& ze, ze_device_handle_t);  // "0000:03:00.0"; "" if unavailable
 
 }  // namespace proctor::xpu

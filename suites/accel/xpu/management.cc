@@ -1,4 +1,4 @@
-// Free memory, temperature and energy, through the management interface.
+// Reads free memory, temperature and energy through Sysman, the management interface of Level Zero.
 #include <optional>
 
 #include "suites/accel/xpu/native.h"
@@ -7,7 +7,8 @@
 namespace proctor::accel {
 namespace {
 
-// LISTED(zesDeviceEnumMemoryModules, zes_mem_handle_t, device): all of them; none where the call fails.
+// LISTED(zesDeviceEnumMemoryModules, zes_mem_handle_t, device) returns all handles, or none if the call
+// fails.
 #define LISTED(call, Handle, device)                                                \
   [&] {                                                                             \
     std::uint32_t count = 0;                                                        \
@@ -18,7 +19,7 @@ namespace {
     return all;                                                                     \
   }()
 
-// Memory of the system that the interface lists as well is not the device's.
+// Sysman also lists system memory, which does not belong to the device.
 std::optional<MemoryInfo> memory_of(const xpu::ManagedDevice& device) {
   const auto modules = LISTED(zesDeviceEnumMemoryModules, zes_mem_handle_t, device.handle);
   MemoryInfo info;
@@ -47,7 +48,7 @@ std::optional<Heat> heat_of(const xpu::ManagedDevice& device) {
     if (!ZE_CALL(zesTemperatureGetProperties, sensor, &properties).ok()) continue;
     if (!ZE_CALL(zesTemperatureGetState, sensor, &heat.now).ok()) continue;
     heat.limit = properties.maxTemperature;
-    if (heat.limit <= 0) continue;  // -1: not known
+    if (heat.limit <= 0) continue;  // -1: unknown
     if (!nearest || heat.limit - heat.now < nearest->limit - nearest->now) nearest = heat;
   }
   return nearest;
@@ -75,7 +76,7 @@ const xpu::ManagedDevice& found(const DeviceRecord& record) {
   return sysman.find(record.driver, record.handle, record.root);
 }
 
-// What `read` finds there.
+// Returns the result of `read` for the device in Sysman.
 template <typename Read>
 auto managed(const DeviceRecord& record, Read read, const char* what) {
   const xpu::ManagedDevice& device = found(record);
@@ -93,7 +94,7 @@ const xpu::ManagedDevice& in_sysman(const Device& device) {
   return managed_device;
 }
 
-// What is free of an integrated device is the host's, and moves with every program there.
+// The free memory of an integrated device is that of the host, and changes with every program there.
 MemoryInfo Device::memory() const {
   if (record_->integrated) throw suite::Skipped("needs:own_memory");
   return managed(*record_, memory_of, "sysman_memory");

@@ -71,7 +71,7 @@ Status try_free(const Context& context, void* pointer) {
   return ZE_CALL(zeMemFree, native(context), pointer);
 }
 
-// ---- what the driver knows ----
+// ---- Pointer information ----
 
 PointerInfo pointer_info(const Context& context, const void* pointer) {
   ze_memory_allocation_properties_t properties{};
@@ -106,11 +106,11 @@ void evict(const Context& context, const Buffer& buffer) {
       .or_throw();
 }
 
-// Memory of another process, and what carries a handle there.
+// ---- Memory of another process ----
 
 namespace {
 
-// The exporter's descriptor as one of ours; -1 when the kernel refuses.
+// Copies the exporter's descriptor into this process. Returns -1 if the kernel refuses.
 int fetch_descriptor(int pid, int fd) {
   const auto pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (pidfd < 0) return -1;
@@ -124,7 +124,7 @@ int fetch_descriptor(int pid, int fd) {
 }  // namespace
 
 std::string ipc_token(std::span<const char> handle) {
-  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);  // fails where nothing restricts tracing
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);  // fails if tracing is unrestricted
   return std::to_string(getpid()) + ":" + to_hex(handle);
 }
 

@@ -12,7 +12,7 @@
 namespace proctor::accel {
 namespace {
 
-// The suite's own program: PROCTOR_SELF where it was started through a dynamic loader.
+// Returns the suite's own program: PROCTOR_SELF if it was started through a dynamic loader.
 std::filesystem::path program() {
   if (const char* self = std::getenv("PROCTOR_SELF"); self != nullptr && *self != '\0') return self;
   return std::filesystem::read_symlink("/proc/self/exe");
@@ -28,7 +28,7 @@ std::string text_of(ze_module_build_log_handle_t log) {
   return text;
 }
 
-// Ends the check where the module is of a version that the device does not take.
+// Ends the check as a skip if the device does not support the SPIR-V version of the module.
 void need_version_of(std::span<const std::byte> spirv, const Device& device) {
   std::uint32_t word = 0;  // 0x00010400 for 1.4
   std::memcpy(&word, spirv.data() + sizeof word, sizeof word);
@@ -94,7 +94,7 @@ Status Module::try_build(const Context& context, std::span<const std::byte> imag
   if (log != nullptr) *log = text_of(build_log);
   if (build_log != nullptr) entry_points().zeModuleBuildLogDestroy(build_log);
   if (!status.ok()) {
-    made->handle = nullptr;  // whatever the driver left there is no module
+    made->handle = nullptr;  // the driver may have left an invalid handle
   } else {
     out.impl_ = std::move(made);
   }
@@ -141,7 +141,7 @@ Status Kernel::try_create(const Module& module, const std::string& name, Kernel&
     made->handle = nullptr;
     return status;
   }
-  // Kernels of the suites follow pointers that lie in memory.
+  // Kernels of the suites follow pointers that are stored in memory.
   ZE_CALL(zeKernelSetIndirectAccess, made->handle,
           ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST | ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE |
               ZE_KERNEL_INDIRECT_ACCESS_FLAG_SHARED)

@@ -1,4 +1,4 @@
-// What the handles of accel.h are on Level Zero, for checks of what only Level Zero has.
+// The Level Zero handles behind accel.h, for checks of features that only Level Zero has.
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -12,8 +12,8 @@
 #include "suites/accel/accel.h"
 #include "suites/accel/xpu/sysman.h"
 
-// The entry points of Level Zero that the accelerator layer calls, by their own names. Each may be null with
-// a loader that is older than it; ZE_CALL then ends the check as skip(symbol_missing:NAME).
+// The Level Zero entry points that this layer calls, by their own names. A pointer is null if the loader is
+// older than the function. ZE_CALL then ends the check as skip(symbol_missing:NAME).
 // clang-format off
 #define PROCTOR_ZE_ENTRY_POINTS(X)                                                                                \
   X(zeInit) X(zeDriverGet) X(zeDriverGetIpcProperties) X(zeDriverGetProperties)                                    \
@@ -59,13 +59,15 @@
 
 namespace proctor::accel {
 
+// The addresses of the entry points.
 struct EntryPoints {
 #define PROCTOR_ZE_MEMBER(name) decltype(&::name) name = nullptr;
   PROCTOR_ZE_ENTRY_POINTS(PROCTOR_ZE_MEMBER)
 #undef PROCTOR_ZE_MEMBER
 };
 
-// Loads the loader at the first call; ends the check as skip(library_missing:libze_loader.so.1) without one.
+// Loads the loader at the first call. Without a loader the check ends as
+// skip(library_missing:libze_loader.so.1).
 const EntryPoints& entry_points();
 
 [[noreturn]] void symbol_missing(const char* name);
@@ -76,24 +78,25 @@ Function present(Function function, const char* name) {
   return function;
 }
 
-// ZE_CALL(zeMemFree, context, pointer) -> Status
+// ZE_CALL(zeMemFree, context, pointer) returns the Status of the call.
 #define ZE_CALL(name, ...)                                                                  \
   ::proctor::accel::Status(static_cast<std::uint32_t>(::proctor::accel::present(            \
                                ::proctor::accel::entry_points().name, #name)(__VA_ARGS__)), \
                            #name)
 
+// A device or a tile of a device.
 struct DeviceRecord {
   ze_driver_handle_t driver = nullptr;
   ze_device_handle_t handle = nullptr;
   Properties properties;
-  std::uint32_t compute_group = 0;    // the ordinal of a queue group that runs kernels
-  bool cooperative = false;           // it also runs those whose groups wait for each other
-  std::uint32_t timestamp_bits = 64;  // how many bits of a kernel time stamp are valid
-  std::uint32_t spirv_version = 0;    // the newest that it takes, as ZE_MAKE_VERSION
+  std::uint32_t compute_group = 0;    // ordinal of a queue group that runs kernels
+  bool cooperative = false;           // the group also runs cooperative kernels
+  std::uint32_t timestamp_bits = 64;  // valid bits of a kernel timestamp
+  std::uint32_t spirv_version = 0;    // newest supported version, as ZE_MAKE_VERSION
   std::vector<DeviceRecord> tiles{};
-  ze_device_handle_t root = nullptr;  // for a tile, its card
-  std::uint32_t tile = 0;             // for a tile, its number
-  bool integrated = false;            // its memory is the host's
+  ze_device_handle_t root = nullptr;  // card of a tile
+  std::uint32_t tile = 0;             // number of a tile
+  bool integrated = false;            // the device uses host memory
 };
 
 struct Context::Impl {
@@ -123,7 +126,7 @@ struct Kernel::Impl {
   ~Impl();
   std::shared_ptr<Module::Impl> module;
   ze_kernel_handle_t handle = nullptr;
-  bool has_offset = false;  // whether the last launch had one
+  bool has_offset = false;  // whether the last launch had an offset
 };
 
 inline ze_device_handle_t native(const Device& device) { return device.record()->handle; }
@@ -133,49 +136,52 @@ inline ze_module_handle_t native(const Module& module) { return module.impl()->h
 inline ze_kernel_handle_t native(const Kernel& kernel) { return kernel.impl()->handle; }
 ze_driver_handle_t driver_of(const Context& context);
 
-// The queue's own handle, which a caller must not destroy. A list that a caller executes on it runs
-// after the work that the queue holds.
+// Returns the queue's own handle, which the caller must not destroy. A list that a caller executes on it runs
+// after the work in the queue.
 ze_command_queue_handle_t native(const Queue& queue);
-// The list of a queue in mode kImmediate. After a caller has appended to it, barrier()
-// makes the queue wait for that.
+// Returns the command list of a queue in mode kImmediate. After a caller has appended to it, barrier() makes
+// the queue wait for that work.
 ze_command_list_handle_t immediate_list(const Queue& queue);
 
-// All devices of all drivers. The first call initialises Level Zero; if that fails, every call throws the
-// same failure. It prepares the management interface before zeInit.
+// Returns all devices of all drivers. The first call initialises Level Zero; if that fails, every call throws
+// the same failure. Sysman is prepared before zeInit.
 const std::vector<DeviceRecord>& all_devices();
 
-// The device in the management interface. Ends the check as skip(unsupported:management) if the interface does not have it.
+// Returns the device in Sysman. If Sysman does not have it, the check ends as skip(unsupported:management).
 const xpu::ManagedDevice& in_sysman(const Device& device);
 
-// The start and the size of the allocation that contains a pointer. The status is not ok when the driver does
-// not know the pointer.
+// Returns the start and size of the allocation that contains a pointer. The status is an error if the pointer
+// does not belong to the driver.
 Status try_address_range(const Context& context, const void* pointer, void** base, std::size_t* bytes);
 
-// Requests that memory is kept on the device, or not. Evicted memory must come back with its contents.
+// Request that memory stays on the device, or may leave it. Evicted memory must return with its contents.
 void make_resident(const Context& context, const Buffer& buffer);
 void evict(const Context& context, const Buffer& buffer);
 
-// The loader's validation layer refuses what is newer than it, and some null pointers that are valid: ends the check as a
-// skip then.
+// Skips the check if the loader's validation layer refused a valid call. The layer refuses features that are
+// newer than itself, and some valid null pointers.
 void need_valid_to_the_layer(const Status& status);
-// A function that the loader exports, or null. The headers of this build may lack it.
+// Returns a function that the loader exports, or null. The headers of this build may lack it.
 void* exported_function(const char* name);
-// A loader that intercepts calls has handles of its own: a function that is had by its address does not know them.
+// Returns whether handles belong to the driver. A loader that intercepts calls wraps handles, so a function
+// that is called by its address would refuse them.
 bool has_handles_of_the_driver();
 
-std::uint64_t in_ze(Nanoseconds timeout);  // the vendor's "wait for ever" for Nanoseconds::max()
+std::uint64_t in_ze(Nanoseconds timeout);  // Nanoseconds::max() becomes Level Zero's infinite timeout
 
-// An IPC handle of Level Zero as text that another process can use. The specification does not define its bytes. The first
-// four are the number of a file descriptor of the exporter. Intel's drivers 26.09 to 26.14 need the unmodified handle and
-// fetch the descriptor. Earlier drivers need the number of a descriptor of the importer (the official tests pass it over a
-// socket). The importer tries the unmodified handle first. Then it tries the handle with a descriptor that it copies with
-// pidfd_getfd. For both, the exporter permits other processes to trace it.
+// Returns an IPC handle of Level Zero as text for another process. The specification does not define its
+// bytes. The first four bytes are the number of a file descriptor of the exporter. Intel's drivers 26.09 to
+// 26.14 need the unmodified handle and fetch the descriptor. Earlier drivers need the number of a descriptor
+// of the importer (the official tests pass it over a socket). The importer tries the unmodified handle first.
+// Then it tries the handle with a descriptor that it copies with pidfd_getfd. For both, the exporter permits
+// other processes to trace it.
 
 std::string ipc_token(std::span<const char> handle);
 
-// Copies the bytes of the token to `handle` and calls `open`. If `open` fails, it calls `open` again with a descriptor of this
-// process in the handle. If that fails too, the descriptor is closed; otherwise it belongs to the driver. A text that is not a
-// token is an invalid argument. Ends the check as skip(needs:pidfd_getfd) when the kernel refuses the descriptor.
+// Copies the bytes of the token to `handle` and calls `open`. If `open` fails, it calls `open` again with a
+// descriptor of this process in the handle. If that fails too, the descriptor is closed; otherwise it belongs
+// to the driver. A text that is not a token is an invalid argument. If the kernel refuses the descriptor, the
+// check ends as skip(needs:pidfd_getfd).
 Status open_token(const std::string& token, std::span<char> handle, const std::function<Status()>& open);
 
 }  // namespace proctor::accel

@@ -4,16 +4,15 @@
 
 namespace proctor::accel {
 
-// In mode kLists `queue` is set and each command has a list of its own, kept until the queue is empty.
-// In mode kImmediate `immediate` is set, and what synchronises is a barrier with an event behind
-// everything else, because zeCommandListHostSynchronize came only with Level Zero 1.6. In both, a
-// barrier stands before each command: neither lists nor queues order their commands by themselves
-// (specification, Execution Barriers).
+// The state of a queue. In mode kLists `queue` is set, and each command has its own list, which is kept until
+// the queue is empty. In mode kImmediate `immediate` is set. There, synchronising appends a barrier with an
+// event, because zeCommandListHostSynchronize exists only since Level Zero 1.6. In both modes a barrier
+// precedes each command: neither lists nor queues order their commands (specification, Execution Barriers).
 struct Queue::Impl {
   Impl(const Context& its_context, Mode mode, Device device);
   ~Impl();
 
-  // A list to append one command to, and its way to the device.
+  // Opens a list for one command. submit() sends it to the device.
   ze_command_list_handle_t open();
   void submit(ze_command_list_handle_t list);
   Status try_synchronize(Nanoseconds timeout);
@@ -24,7 +23,7 @@ struct Queue::Impl {
   ze_command_queue_handle_t queue = nullptr;
   ze_command_list_handle_t immediate = nullptr;
   std::vector<ze_command_list_handle_t> lists;
-  std::vector<Event> markers;  // the last one stands behind every command, unless `dirty`
+  std::vector<Event> markers;  // the last one follows every command, unless `dirty`
   bool dirty = false;
 };
 
@@ -47,11 +46,11 @@ Queue::Impl::~Impl() {
   try {
     empty = try_synchronize(std::chrono::seconds(1)).ok();
   } catch (const std::exception&) {
-    // Nobody is left to tell; a queue in an unknown state is kept, as a busy one.
+    // A destructor cannot report an error. A queue in an unknown state is kept, like a busy one.
   }
   if (!empty) {
     for (Event& marker : markers)
-      static_cast<void>(new Event(std::move(marker)));  // still in use by the device
+      static_cast<void>(new Event(std::move(marker)));  // the device still uses it
     return;
   }
   if (immediate != nullptr) entry_points().zeCommandListDestroy(immediate);
@@ -193,7 +192,7 @@ Status Queue::try_launch(const Kernel& kernel, const Launch& launch, const Argum
                                         &groups, waits.signal, waits.count(), waits.data())
                               : ZE_CALL(zeCommandListAppendLaunchKernel, list, native(kernel), &groups,
                                         waits.signal, waits.count(), waits.data());
-  impl_->submit(list);  // also after a refusal: the list is then empty, and a queue without gaps is simpler
+  impl_->submit(list);  // also after a refusal, with an empty list, so that all commands are handled alike
   return status;
 }
 
@@ -220,7 +219,7 @@ ze_command_list_handle_t immediate_list(const Queue& queue) { return queue.impl(
 
 namespace {
 
-// Ticks of the device's clock, which has only so many bits.
+// A time range in ticks of the device clock. Only some bits of the clock are valid.
 struct Ticks {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -238,7 +237,7 @@ double in_ns(std::int64_t ticks, const DeviceRecord& record) {
   return static_cast<double>(ticks) * 1e9 / static_cast<double>(record.properties.timer_hz);
 }
 
-// The shorter way from `from` to `to` on a clock of `bits` bits.
+// Returns the shorter distance from `from` to `to` on a clock of `bits` bits.
 std::int64_t distance(std::uint64_t from, std::uint64_t to, std::uint32_t bits) {
   const std::uint32_t unused = bits == 0 || bits > 64 ? 0 : 64 - bits;
   return static_cast<std::int64_t>((to - from) << unused) >> unused;

@@ -1,7 +1,7 @@
-// Calls with bad arguments. A driver need not validate anything (Level Zero specification, "Error
-// Handling"): the effect of a bad argument is undefined, so each such call is made in a second process. With
-// the loader's validation layer, the answer is the code that the specification names; without it, the only
-// demand is that the call ends.
+// Tests of calls with bad arguments. A driver need not validate its arguments (Level Zero specification,
+// "Error Handling"), so the effect of a bad argument is undefined. Therefore each such call is made in a
+// second process. With the loader's validation layer, the call must return the code that the specification
+// names. If the layer is missing, the only requirement is that the call ends. For example:
 //
 //   const BadCall kBadCalls[] = {
 //       {"zeMemFree", "the pointer is null", kNullPointer, [](Victim& victim) {
@@ -33,14 +33,15 @@ struct Victim {
   Event event;
   Buffer memory;
   ze_device_handle_t device;
-  ze_command_list_handle_t list;  // immediate
-  void* pointer = nullptr;        // for answers
-  std::size_t size = 0;           // for answers
+  ze_command_list_handle_t list;  // immediate command list
+  void* pointer = nullptr;        // for results
+  std::size_t size = 0;           // for results
 };
 
+// One row of a table: a call with a bad argument, and the code that it must return.
 struct BadCall {
   const char* function;
-  const char* what;  // is bad about it
+  const char* what;  // description of the bad argument
   const char* expected;
   Status (*call)(Victim&);
 };
@@ -52,17 +53,18 @@ inline constexpr const char* kInvalidSize = "ZE_RESULT_ERROR_INVALID_SIZE";
 inline constexpr const char* kUnsupportedSize = "ZE_RESULT_ERROR_UNSUPPORTED_SIZE";
 inline constexpr const char* kUnsupportedAlignment = "ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT";
 
-// A number that is no flag and no value of any enumeration of the specification.
+// A number that is neither a flag nor a value of any enumeration of the specification.
 inline constexpr std::uint32_t kNoSuchFlag = 0x40000000;
 
-// The functions that the table names, each once.
+// Returns the functions that the table names, each once.
 std::vector<std::string> functions_of(std::span<const BadCall> calls);
 
-// The second process. Words: the function, and the number of one of its calls or "all". Answers for each call
-// {"code", "kept"}: kept is whether the victim's memory still holds its bytes. Before them {"layer":BOOL}.
+// Runs in the second process. `words` contains the function, and the index of one of its calls or "all". It
+// reports {"layer":BOOL}, and then {"code", "kept"} for each call. `kept` is whether the memory of the victim
+// still has its bytes.
 void make_bad_calls(std::span<const BadCall> calls, const std::vector<std::string>& words);
 
-// The check itself: makes the calls of the function parameter().
+// Runs the check: makes the calls of the function parameter().
 void expect_refusals(std::span<const BadCall> calls, const std::string& helper);
 
 }  // namespace proctor::accel

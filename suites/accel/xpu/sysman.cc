@@ -28,7 +28,7 @@ bool same(const ze_device_uuid_t& a, const ze_device_uuid_t& b) {
 
 ze_driver_handle_t core(zes_driver_handle_t driver) { return reinterpret_cast<ze_driver_handle_t>(driver); }
 
-// All handles of a list; none if a call fails.
+// Returns all handles of a list, or none if a call fails.
 template <typename Handle, typename List>
 std::vector<Handle> all_of(const List& list) {
   std::uint32_t count = 0;
@@ -104,7 +104,7 @@ ManagedDevice Sysman::twin(ze_device_handle_t device, ze_device_handle_t card) c
   return found;
 }
 
-// The card or the tile with this UUID.
+// Returns the card or the tile with this UUID.
 ManagedDevice Sysman::named(const ze_device_uuid_t& uuid) const {
   if (functions_.by_uuid == nullptr) return {};
   for (const zes_driver_handle_t driver : drivers_) {
@@ -118,7 +118,7 @@ ManagedDevice Sysman::named(const ze_device_uuid_t& uuid) const {
   return {};
 }
 
-// The card with this UUID, for drivers without a search of their own.
+// Returns the card with this UUID, for drivers without a search function.
 ManagedDevice Sysman::listed(const ze_device_uuid_t& uuid) const {
   for (const zes_driver_handle_t driver : drivers_) {
     const auto devices = all_of<zes_device_handle_t>([&](std::uint32_t* count, zes_device_handle_t* out) {
@@ -134,7 +134,7 @@ ManagedDevice Sysman::listed(const ze_device_uuid_t& uuid) const {
   return {};
 }
 
-// A mask may hide some tiles of a card.
+// Returns the tiles of the device that this process can see. A mask can hide some tiles of a card.
 std::vector<std::uint32_t> Sysman::tiles_of(ze_device_handle_t device) const {
   std::vector<std::uint32_t> tiles;
   for (const ze_device_handle_t tile : list_sub_devices(ze_, device).handles) {
@@ -152,7 +152,8 @@ bool Sysman::accepts(zes_device_handle_t core_handle) const {
   return ze_.sysman_device_get_properties(core_handle, &properties) != ZE_RESULT_ERROR_UNINITIALIZED;
 }
 
-// A loader wraps handles if it intercepts calls or has several drivers. Otherwise it passes them on.
+// Returns whether the loader passes handles unchanged. It wraps them if it intercepts calls or has several
+// drivers.
 bool Sysman::passes_handles_on() const {
   return std::getenv("ZE_ENABLE_LOADER_INTERCEPT") == nullptr && list_drivers(ze_).handles.size() == 1;
 }
@@ -175,7 +176,7 @@ void* sysman_driver() {
 
 void* function_of_driver(void* driver, const Place& place) {
   using Fill = ze_result_t (*)(std::uint32_t version, void* table);
-  constexpr std::size_t kRoom = 128;  // more than any table has
+  constexpr std::size_t kRoom = 128;  // more slots than any table
   void* table[kRoom] = {};
   const auto fill = reinterpret_cast<Fill>(dlsym(driver, place.table));
   const std::uint32_t newest = ZE_MAKE_VERSION(1, 99);

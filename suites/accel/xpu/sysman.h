@@ -1,14 +1,14 @@
-// Devices in the management interface of Level Zero (Sysman). There are two ways in:
+// Finds devices in Sysman, the management interface of Level Zero. Sysman has two entry points:
 //
-//   zesInit        since Level Zero 1.5. It has handles of its own, and no mask hides a card. The twin of a device is the one
-//                  with its UUID.
-//   a core handle  With ZES_ENABLE_SYSMAN=1 in the environment of zeInit, the handle of a device is its management handle,
-//                  too. Deprecated. Intel's driver has this way for the kernel driver i915 only: with the kernel driver xe
-//                  each such call returns ZE_RESULT_ERROR_UNINITIALIZED.
+//   zesInit        since Level Zero 1.5. It has its own handles, and no mask hides a card. A device is matched by
+//                  its UUID.
+//   a core handle  With ZES_ENABLE_SYSMAN=1 in the environment of zeInit, the core handle of a device is also its
+//                  Sysman handle. Deprecated. Intel's driver supports it with the kernel driver i915 only. With
+//                  the kernel driver xe each such call returns ZE_RESULT_ERROR_UNINITIALIZED.
 //
-// A process uses one of them (Sysman Programming Guide: "Avoid using both"). Intel's driver has one switch for all zes* calls:
-// after a zeInit with the variable, it refuses zesInit on most products, or reads the handles of zesInit as core handles.
-// The order is:
+// A process uses one of them (Sysman Programming Guide: "Avoid using both"). Intel's driver has one switch
+// for all zes* calls. After a zeInit with the variable, it refuses zesInit on most products, or reads the
+// handles of zesInit as core handles. The order is:
 //
 //   1. prepare_sysman(), before zeInit. If the loader has zesInit, the variable is removed. Otherwise it is set.
 //   2. zeInit.
@@ -19,8 +19,8 @@
 //
 // A driver without zesInit below a loader that has it is not managed: step 1 cannot detect it before zeInit.
 //
-// Sources: Level Zero specification, zesInit; intel/compute-runtime, zes_sysman_api_entrypoints.h (dispatchSysmanApi) and
-// sysman/source/shared/linux/zes_os_sysman_imp.cpp (isZesInitSupported).
+// Sources: Level Zero specification, zesInit; intel/compute-runtime, zes_sysman_api_entrypoints.h
+// (dispatchSysmanApi) and sysman/source/shared/linux/zes_os_sysman_imp.cpp (isZesInitSupported).
 #pragma once
 
 #include <level_zero/zes_api.h>
@@ -36,17 +36,18 @@
 
 namespace proctor::xpu {
 
-// Before zeInit.
+// Sets or removes the environment variable. Call it before zeInit.
 void prepare_sysman(const LevelZero& ze);
 
-// A device in the management interface, which has handles of cards.
+// A device in Sysman, which has handles for cards.
 struct ManagedDevice {
-  zes_device_handle_t handle = nullptr;  // of its card; null: the interface does not have it
-  ze_driver_handle_t driver = nullptr;   // to which the handle belongs
+  zes_device_handle_t handle = nullptr;  // handle of the card; null: Sysman does not have the device
+  ze_driver_handle_t driver = nullptr;   // driver of the handle
   std::vector<std::uint32_t>
-      tiles{};  // of which the device consists; empty: all that the handle lists is the device's
+      tiles{};  // tiles of the device; empty: all components of the handle belong to the device
 
-  // True if a component of the card is one of the device. A component that is on no tile is one of each tile.
+  // Returns whether a component of the card belongs to the device. A component that is not on a tile belongs
+  // to each tile.
   template <typename Properties>
   bool has(const Properties& component) const {
     return component.onSubdevice == 0 || tiles.empty() ||
@@ -54,13 +55,13 @@ struct ManagedDevice {
   }
 };
 
-// The management interface of this process. After zeInit.
+// Sysman of this process. Use it after zeInit.
 class Sysman {
  public:
   explicit Sysman(LevelZero ze) : ze_(std::move(ze)) {}
 
-  // The first call for a device searches it, and later calls return the same. `card` is the device that contains a sub-device.
-  // The search queries the driver by UUID, or the device itself.
+  // Finds a device. The first call for a device searches it, and later calls return the same result. `card`
+  // is the device that contains a sub-device. The search queries the driver by UUID, or the device itself.
   const ManagedDevice& find(ze_driver_handle_t driver, ze_device_handle_t device,
                             ze_device_handle_t card = nullptr);
 
@@ -86,16 +87,16 @@ class Sysman {
 
   LevelZero ze_;
   Functions functions_;
-  std::vector<zes_driver_handle_t> drivers_;  // of zesInit; empty: it is not there, or failed
+  std::vector<zes_driver_handle_t> drivers_;  // drivers of zesInit; empty: zesInit is missing or failed
   bool started_ = false, started_driver_ = false;
   std::map<ze_device_handle_t, ManagedDevice> found_;
   std::mutex mutex_;
 };
 
-// Functions that a driver has and its loader is too old to export. A driver fills tables of its functions for loaders, and
-// tables only grow at their end. Source: oneapi-src/level-zero, include/zes_ddi.h.
+// Functions of a driver that its loader is too old to export. A driver fills tables of functions for loaders,
+// and tables only grow at their end. Source: oneapi-src/level-zero, include/zes_ddi.h.
 
-// The name of a function in a loader, and the table and the slot in which a driver gives it to one.
+// The name of such a function in a loader, and the driver's table and slot that contain it.
 struct Place {
   const char* name;
   const char* table;
@@ -109,12 +110,12 @@ inline constexpr Place kZesDeviceGetProperties = {"zesDeviceGetProperties", "zes
 inline constexpr Place kZesDriverGetDeviceByUuid = {"zesDriverGetDeviceByUuidExp",
                                                     "zesGetDriverExpProcAddrTable", 0};
 
-// The first library of this process that has the tables of a driver with zesInit, or null. A loader loads drivers in zeInit,
-// and unloads those without a device.
+// Returns the first library of this process that has the tables of a driver with zesInit, or null. A loader
+// loads drivers in zeInit, and unloads those without a device.
 void* sysman_driver();
 
-// Null if the driver lacks the function. The handles that it returns are the driver's own. A loader that wraps handles refuses
-// them.
+// Returns null if the driver lacks the function. The returned handles belong to the driver. A loader that
+// wraps handles refuses them.
 void* function_of_driver(void* driver, const Place& place);
 
 }  // namespace proctor::xpu

@@ -24,14 +24,14 @@ namespace {
 Sockets open_sockets() {
   Sockets sockets;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code error;  // the descriptor of this very look is gone by now
+    std::error_code error;  // the descriptor of the iterator itself is already closed
     const auto target = std::filesystem::read_symlink(entry.path(), error).string();
     if (target.starts_with("socket:")) sockets.emplace(std::atoi(entry.path().filename().c_str()), target);
   }
   return sockets;
 }
 
-// Those that are not in `before`.
+// Returns the sockets that are not in `before`.
 Sockets opened_since(const Sockets& before) {
   Sockets opened = open_sockets();
   std::erase_if(opened, [&](const auto& socket) {
@@ -43,7 +43,7 @@ Sockets opened_since(const Sockets& before) {
 
 bool contains(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
 
-// Gloo tells its errors apart by their texts only (https://github.com/pytorch/gloo/blob/main/docs/errors.md).
+// Gloo's errors differ only in their texts (https://github.com/pytorch/gloo/blob/main/docs/errors.md).
 Ended ended_of_io(const std::string& text) {
   if (contains(text, "Timed out") || contains(text, "imeout")) return Ended::kTimeout;
   for (const char* lost : {"Connection closed by peer", "Connection reset by peer", "Broken pipe",
@@ -53,15 +53,15 @@ Ended ended_of_io(const std::string& text) {
   return Ended::kOther;
 }
 
-// Each group in a directory of its own: the key of a rank that is there already is one of a run that died,
-// and Gloo's store refuses to set it again.
+// Returns a separate directory for each group. An existing key of a rank was left by a crashed run, and
+// Gloo's store refuses to set it again.
 std::string directory_of(const GroupSpec& spec) {
   const auto directory = std::filesystem::path(spec.store) / spec.name;
   std::filesystem::create_directory(directory);
   return directory.string();
 }
 
-// Gloo's own waits 30 s for a rank, whatever the limit of the group.
+// The default store of Gloo waits 30 s for a rank, whatever the limit of the group.
 class LimitedStore final : public gloo::rendezvous::FileStore {
  public:
   LimitedStore(const std::string& directory, std::chrono::milliseconds limit)
@@ -74,7 +74,7 @@ class LimitedStore final : public gloo::rendezvous::FileStore {
   std::chrono::milliseconds limit_;
 };
 
-// Newer versions share the store.
+// Newer versions of Gloo share the store.
 template <typename Context>
 void connect(Context& context, const GroupSpec& spec, std::shared_ptr<gloo::transport::Device> device) {
   auto store = std::make_shared<LimitedStore>(directory_of(spec), spec.timeout);
@@ -90,7 +90,7 @@ void connect(Context& context, const GroupSpec& spec, std::shared_ptr<gloo::tran
 Answer answer_of_exception(bool aborted) noexcept {
   try {
     throw;
-  } catch (const gloo::EnforceNotMet& error) {  // a condition of Gloo's own: arguments, store, state
+  } catch (const gloo::EnforceNotMet& error) {  // a failed check in Gloo: arguments, store, state
     return {aborted ? Ended::kAborted : Ended::kRefused, error.what()};
   } catch (const gloo::InvalidOperationException& error) {
     return {aborted ? Ended::kAborted : Ended::kRefused, error.what()};
@@ -133,8 +133,8 @@ Answer GlooGroup::run(const Call& call) noexcept {
   }
 }
 
-// Gloo has no abort, and whoever waits sleeps on when its connections are closed (Gloo 0.5.0). When the
-// sockets end, its own thread wakes all that wait.
+// Gloo has no abort. In Gloo 0.5.0, a waiting thread sleeps on when its connections are closed. Shutting down
+// the sockets makes Gloo's own thread wake all waiting threads.
 Answer GlooGroup::abort() noexcept {
   if (aborted_.exchange(true)) return {};
   try {
@@ -149,13 +149,13 @@ Answer GlooGroup::abort() noexcept {
   }
 }
 
-// libproctor_gloo.so: Gloo (https://github.com/facebookincubator/gloo) as a provider.
+// ---- libproctor_gloo.so: Gloo (https://github.com/facebookincubator/gloo) as a provider ----
 
 namespace {
 
 class Gloo final : public Provider {
  public:
-  // Gloo has no call that tells its version, so it is that of the headers.
+  // Gloo has no function that returns its version, so this is the version of the headers.
   Identity identity() const noexcept override {
     void (*const of_gloo)(gloo::BarrierOptions&) = &gloo::barrier;
     Dl_info info{};

@@ -1,4 +1,5 @@
-// A group of ranks over Gloo: processes that meet in a directory and talk by TCP on the loopback interface.
+// A group of ranks over Gloo: processes that find each other in a directory and communicate by TCP on the
+// loopback interface.
 #pragma once
 
 #include <gloo/rendezvous/context.h>
@@ -13,12 +14,13 @@
 
 namespace proctor::collectives {
 
-// The sockets of this process, because other processes could reach those that it opened.
-using Sockets = std::map<int, std::string>;  // descriptor to "socket:[12345]", as /proc/self/fd has it
+// The open sockets of this process. A group compares them before and after connecting, so that abort() shuts
+// down only its own connections.
+using Sockets = std::map<int, std::string>;  // descriptor -> "socket:[12345]", the form of /proc/self/fd
 
 bool gloo_supports(Operation operation, Type type, Reduction reduction);
-// Gloo 0.5.0 divides by the size of an all_gather, so that an all_gather of no elements ends the process
-// (SIGFPE).
+// Returns whether the operation accepts zero elements. Gloo 0.5.0 divides by the size of an all_gather, so an
+// empty all_gather ends the process (SIGFPE).
 constexpr bool gloo_takes_nothing(Operation operation) { return operation != Operation::kAllGather; }
 
 class GlooGroup final : public Group {
@@ -50,11 +52,11 @@ class GlooGroup final : public Group {
 
   std::shared_ptr<gloo::rendezvous::Context> context_;
   Sockets connections_;
-  std::uint32_t tag_ = 0;  // one for each operation of all ranks, so that no two of them share messages
+  std::uint32_t tag_ = 0;  // separates the messages of the operations of all ranks
   std::atomic<bool> aborted_{false};
 };
 
-// Turns the current exception into an answer. Call it in a catch block.
+// Converts the current exception to an answer. Call it in a catch block.
 Answer answer_of_exception(bool aborted) noexcept;
 
 }  // namespace proctor::collectives

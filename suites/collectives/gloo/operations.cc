@@ -1,4 +1,4 @@
-// Each operation as Gloo's own call. Data that is only moved has a size for Gloo, but no type.
+// Implements each operation with Gloo. For data that is only moved, Gloo needs the element size but no type.
 #include <gloo/allgather.h>
 #include <gloo/allgatherv.h>
 #include <gloo/allreduce.h>
@@ -20,7 +20,7 @@
 namespace proctor::collectives {
 namespace {
 
-// Calls `act` with a value of the type that Gloo has for it; false where it has none.
+// Calls `act` with a value of Gloo's type. Returns false if Gloo has no such type.
 template <typename Act>
 bool with_type(Type type, Act act) {
   switch (type) {
@@ -91,7 +91,7 @@ Untyped untyped_reduction(Type type, Reduction reduction) {
   return function;
 }
 
-// Gloo's templates need a type for its size alone.
+// Gloo's templates need a type only for its size.
 template <typename Act>
 void with_size(Type type, Act act) {
   switch (bytes_of(type)) {
@@ -106,7 +106,7 @@ void with_size(Type type, Act act) {
   }
 }
 
-// Gloo takes what it only reads as if it wrote to it.
+// Gloo's parameters for read-only input are not const.
 template <typename T>
 T* input(const Call& call) {
   return const_cast<T*>(static_cast<const T*>(call.in));
@@ -169,7 +169,7 @@ void GlooGroup::all_reduce(const Call& call) {
   gloo::allreduce(options);
 }
 
-// Every rank must give memory for the result, though only the root's is the result.
+// Every rank must pass memory for the result, although only the root's memory has the result.
 void GlooGroup::reduce(const Call& call) {
   gloo::ReduceOptions options(context_);
   std::vector<std::byte> scratch(call.out == nullptr ? call.count * bytes_of(call.type) : 0);
@@ -184,7 +184,8 @@ void GlooGroup::reduce(const Call& call) {
   gloo::reduce(options);
 }
 
-// Only as an algorithm of the old kind, which works on one buffer and leaves the result at its front.
+// Gloo has this operation only as an algorithm of its old interface. It works on one buffer, and the result
+// is at its front.
 void GlooGroup::reduce_scatter(const Call& call) {
   const auto size = static_cast<std::size_t>(context_->size);
   with_type(call.type, [&]<typename T>(T) {
@@ -280,7 +281,7 @@ void GlooGroup::all_to_allv(const Call& call) {
   gloo::alltoallv(options);
 }
 
-// Slots below those that Gloo's own operations begin with (gloo/types.h) are the caller's.
+// Slots below those of Gloo's own operations (gloo/types.h) are free for callers.
 void GlooGroup::send(const Call& call) {
   auto buffer = context_->createUnboundBuffer(const_cast<void*>(call.in), call.count * bytes_of(call.type));
   buffer->send(call.root, call.tag);

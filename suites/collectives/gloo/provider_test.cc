@@ -1,4 +1,4 @@
-// Gloo as a provider, both ranks as threads of this process.
+// Tests Gloo as a provider. Both ranks are threads of this process.
 #include "suites/collectives/provider.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class Gloo : public testing::Test {
             .timeout = std::chrono::milliseconds(timeout_ms)};
   }
 
-  // Each rank makes the group and does `act` when all are connected.
+  // Each rank makes the group and calls `act` after all ranks are connected.
   void with_two_ranks(const std::function<void(int rank, Group&)>& act) {
     const auto live = [&](int rank) {
       std::unique_ptr<Group> group;
@@ -86,7 +86,7 @@ TEST_F(Gloo, RejectsUnsupportedOperations) {
   });
 }
 
-// What a run that died has left under the same name.
+// The store has keys of an earlier run under the same name.
 TEST_F(Gloo, RejectsKeysOfEarlierRun) {
   with_two_ranks([](int, Group&) {});
   std::unique_ptr<Group> group;
@@ -102,7 +102,7 @@ TEST_F(Gloo, TimesOutWhenRankIsMissing) {
   EXPECT_EQ(answer.ended, Ended::kTimeout) << answer.text;
 }
 
-// Both wait for the other, and nobody sends.
+// Both ranks wait for each other, and neither sends.
 TEST_F(Gloo, AppliesTimeoutSetAfterCreation) {
   with_two_ranks([](int rank, Group& group) {
     group.set_timeout(std::chrono::milliseconds(200));
@@ -121,11 +121,11 @@ TEST_F(Gloo, AbortedGroupRejectsOperations) {
   });
 }
 
-// Also what waits already, from another thread.
+// Another thread ends an operation that already waits.
 TEST_F(Gloo, AbortEndsPendingOperation) {
   std::array<Ended, 2> ended{Ended::kOk, Ended::kOk};
   with_two_ranks([&](int rank, Group& group) {
-    if (rank == 1) {  // never sends; ends when the other does
+    if (rank == 1) {  // never sends; ends when the other rank ends
       char none = 0;
       ended[1] =
           group.run({.operation = Operation::kReceive, .type = Type::kU8, .out = &none, .count = 1}).ended;
@@ -142,7 +142,7 @@ TEST_F(Gloo, AbortEndsPendingOperation) {
   EXPECT_EQ(ended[1], Ended::kPeerLost);
 }
 
-// Or else a group that was aborted ends the process: Gloo may still be writing.
+// A signal would end the process of an aborted group, because Gloo can still be writing.
 TEST_F(Gloo, WriteToClosedPeerRaisesNoSignal) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::pipe(ends.data()), 0);

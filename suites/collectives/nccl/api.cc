@@ -24,15 +24,15 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// What makes ranks of one machine meet on the loopback interface, and a communicator be what its
-// configuration says. Set here, whatever the caller has: a check means the same everywhere.
+// Sets variables so that ranks of one machine connect over the loopback interface, and the communicator
+// follows its configuration. Values of the caller are replaced, so that a check is the same everywhere.
 void set_environment() {
   ::setenv("NCCL_SOCKET_IFNAME", "lo", 1);
-  ::setenv("NCCL_DEBUG", "WARN", 1);  // its reasons, in the log of the case
+  ::setenv("NCCL_DEBUG", "WARN", 1);  // NCCL writes its errors to the log of the case
   ::unsetenv("NCCL_COMM_BLOCKING");
 }
 
-// The program itself, not a library that it needs.
+// Returns whether the library itself is missing, not a library that it needs.
 bool says_absent(const std::string& error, const std::string& file) {
   return error.starts_with(file + ": cannot open shared object file: No such file");
 }
@@ -46,7 +46,8 @@ fs::path first_python(const std::string& path) {
   return {};
 }
 
-// PREFIX of PREFIX/bin/python3, of a virtual environment its own; and that of what it is a link to.
+// Returns PREFIX of PREFIX/bin/python3, which may be a virtual environment, and the prefix of the link's
+// target.
 std::vector<fs::path> prefixes_of(const fs::path& python) {
   std::vector<fs::path> prefixes{python.parent_path().parent_path()};
   std::error_code error;

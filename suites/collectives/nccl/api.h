@@ -1,5 +1,5 @@
-// The C interface of NCCL (https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api.html), without its
-// header and library: what we call is declared here and found at run time.
+// The C interface of NCCL (https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api.html) without its
+// header and library. The called functions are declared here and found at run time.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct UniqueId {
 
 inline constexpr int kConfigVersion = 21800;
 
-// The configuration as 2.18 has it. Later versions recognise it by its size and version, and then do not read
+// The configuration of version 2.18. Later versions detect it by its size and version, and then do not read
 // beyond `split_share`.
 struct Config {
   std::size_t size = sizeof(Config);
@@ -42,8 +42,9 @@ struct Config {
   int unused = kUndefined;
 };
 
-using Stream = void*;  // of the CUDA Runtime; null is its default stream
+using Stream = void*;  // stream of the CUDA Runtime; null: the default stream
 
+// The functions of the loaded library.
 struct Api {
   Code (*get_version)(int*);
   Code (*get_unique_id)(UniqueId*);
@@ -63,22 +64,23 @@ struct Api {
   Code (*receive)(void* out, std::size_t, DataType, int peer, Communicator*, Stream);
 
   int version = 0;   // 22809 is 2.28.9
-  std::string file;  // what the loader loaded
+  std::string file;  // path of the loaded file
 };
 std::string version_text(int version);  // "2.28.9"
 
-// Where the library is looked for, in this order: only PROCTOR_NCCL_LIBRARY, if it is set; else what the
-// loader finds as libnccl.so.2; else NVIDIA's wheel (nvidia/nccl/lib) among the packages of the first python3
-// in `path`, and among the user's own packages in `home`. Python is not started, so its packages are looked
-// for at the default places of its installation.
+// Search places of the library, in this order: only PROCTOR_NCCL_LIBRARY, if it is set; otherwise the
+// loader's libnccl.so.2; otherwise NVIDIA's wheel (nvidia/nccl/lib). The wheel is searched among the packages
+// of the first python3 in `path`, and among the user's own packages in `home`. Python is not started, so only
+// the default package directories of its installation are searched.
 struct Surroundings {
-  std::string wanted;  // PROCTOR_NCCL_LIBRARY
-  std::string path;    // PATH
-  std::string home;    // HOME
+  std::string wanted;  // value of PROCTOR_NCCL_LIBRARY
+  std::string path;    // value of PATH
+  std::string home;    // value of HOME
 };
 std::vector<std::string> library_files(const Surroundings& surroundings);
 
-// Loads the first of them that exists. If there is none, or it does not load, `reason` has dlopen's words.
+// Loads the first of these files that exists. If none exists or the file does not load, `reason` has the
+// message of dlopen().
 std::optional<Api> load_api(std::string& reason);
 
 }  // namespace proctor::collectives::nccl

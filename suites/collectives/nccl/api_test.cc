@@ -13,7 +13,7 @@
 namespace proctor::collectives::nccl {
 namespace {
 
-// Files of an installation, none of which is one.
+// Creates files that look like an installation of the library.
 class NcclLookUp : public testing::Test {
  protected:
   void TearDown() override { ::unsetenv("PROCTOR_NCCL_LIBRARY"); }
@@ -58,7 +58,7 @@ TEST_F(NcclLookUp, SearchesLoaderThenPythonThenUserPackages) {
   EXPECT_THAT(library_files(here), testing::ElementsAre("libnccl.so.2", distribution, local, own));
 }
 
-// A virtual environment's python3 is a link to the one that it was made with.
+// The python3 of a virtual environment is a link to the python3 that created it.
 TEST_F(NcclLookUp, PrefersVirtualEnvironmentOverLinkTarget) {
   std::filesystem::create_directories(root_ / "venv/bin");
   std::filesystem::create_symlink(python("usr"), root_ / "venv/bin/python3");

@@ -1,5 +1,5 @@
-// NCCL on one card: what it refuses, how it is aborted, and that one rank alone gets back what it gives. NCCL
-// talks to NVIDIA's driver, so it cannot use simulated cards.
+// Checks NCCL on one card: invalid calls, abort, and operations of a single rank. NCCL uses NVIDIA's driver
+// directly, so it cannot use simulated cards.
 #include <array>
 #include <optional>
 
@@ -58,7 +58,7 @@ void expect_code(const std::string& call, Code expected, Code got, const char* f
   suite::expect_same(call, to_string(expected), to_string(got), file, line);
 }
 
-// A communicator of this process alone. Ended by abort() unless somebody did before: that waits for nothing.
+// A communicator of this process only. The destructor aborts it, because abort() does not wait.
 class Alone {
  public:
   Alone(const nccl::Api& api, nccl::Config config) : api_(api) {
@@ -72,13 +72,13 @@ class Alone {
   Alone(const Alone&) = delete;
   Alone& operator=(const Alone&) = delete;
 
-  // Ends the check unless it was made: of none, every call is refused.
+  // Ends the check if the communicator was not created. A null communicator would make every call fail.
   void need() const {
     if (begun_ != Code::kSuccess && begun_ != Code::kInProgress) {
       suite::fail_because("nccl:" + to_string(begun_), "failed to make a communicator of one rank");
     }
   }
-  Code begun() const { return begun_; }  // what the call that made it returned
+  Code begun() const { return begun_; }  // result of the call that created it
   nccl::Communicator* get() const { return communicator_; }
   Code abort() { return api_.abort(std::exchange(communicator_, nullptr)); }
   Code state() const {
@@ -86,7 +86,7 @@ class Alone {
     const Code asked = api_.async_error(communicator_, &state);
     return asked == Code::kSuccess ? state : asked;
   }
-  // The first state that is not "in progress". The time limit of the check ends what never comes.
+  // Returns the first state other than "in progress". The time limit of the check ends an endless wait.
   Code settled() const {
     Code now = state();
     while (now == Code::kInProgress) now = state();
@@ -99,7 +99,7 @@ class Alone {
   Code begun_ = Code::kSuccess;
 };
 
-// A sum over this process alone, which is what it gave.
+// Expects that a sum over this process only is equal to its input.
 void expect_works(const nccl::Api& api, Card& card, const Alone& alone) {
   alone.need();
   const std::vector<std::uint32_t> words = accel::noise_words(257, 7);
@@ -120,7 +120,7 @@ void verify_alone(Group& group, Card& card, Exercise exercise) {
   }
   const Bytes input = input_of(exercise, 0, 1);
   const Bytes wanted = expected(exercise, 0, 1);
-  // One more, so that no elements have an address too.
+  // One extra byte gives empty buffers an address, too.
   const auto in = accel::device_memory(card.context, input.size() + 1);
   const auto out = accel::device_memory(card.context, wanted.size() + 1);
   accel::write(card.queue, card.context, in.data(), input);
@@ -143,7 +143,7 @@ void expect_refused_argument(const std::string& call, Code got) {
   expect_code(call, Code::kInvalidArgument, got);
 }
 
-// Two ranks of this process on one card, in a process of its own because the library reads the variable once.
+// Runs two ranks on one card in a second process, because the library reads the variable only once.
 nlohmann::json two_ranks(bool allowed) {
   suite::Helper helper("nccl_two_ranks", {}, {{kManyRanksVariable, allowed ? "1" : "0"}});
   return helper.answer();
@@ -158,7 +158,7 @@ PROCTOR_HELPER(nccl_two_ranks) {
   std::array<nccl::Communicator*, 2> ranks{};
   nccl::UniqueId id{};
   api.get_unique_id(&id);
-  // The end of a group does not tell what was refused inside it.
+  // ncclGroupEnd does not report which call inside the group was refused.
   Code made = api.group_start();
   for (int rank = 0; rank < 2; ++rank) {
     nccl::Config config;
@@ -187,7 +187,7 @@ PROCTOR_HELPER(nccl_two_ranks) {
                  {"sums", accel::read_as<std::uint32_t>(card.queue, card.context, numbers)}});
 }
 
-// Every operation that the library has, of every type, by every reduction; in place and not.
+// Tests every operation of the library with every type and reduction, in place and out of place.
 PROCTOR_CHECK(Nccl, SingleRankReturnsInput, "C01", kNcclTests, kGate, .ranks = 1) {
   need_nccl_to_work();
   Provider& provider = load_provider("nccl");
@@ -258,7 +258,8 @@ PROCTOR_CHECK(Nccl, UninitializedConfigIsRejected, "C20", kCommunicators, kGate)
               alone.begun());
 }
 
-// Before it is made, while something is enqueued, and when nothing is; the next communicator works each time.
+// Aborts before the communicator is complete, while work is enqueued, and when it is idle. The next
+// communicator must work each time.
 PROCTOR_CHECK(Nccl, NewCommunicatorWorksAfterAbort, "C25", kCommunicators, kGate) {
   const nccl::Api& api = library();
   Card card;
@@ -289,7 +290,7 @@ PROCTOR_CHECK(Nccl, NonblockingInitSucceeds, "C30", kCommunicators, kGate) {
   Card card;
   report_library(identity_of(api));
   const Alone alone(api, {.blocking = 0});
-  // It may be through when the call asks how far it is.
+  // The initialisation may already be complete when the check queries its state.
   suite::expect_true(
       alone.begun() == Code::kInProgress || alone.begun() == Code::kSuccess,
       "ncclCommInitRankConfig is in progress or through, and returned " + to_string(alone.begun()));

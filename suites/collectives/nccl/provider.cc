@@ -1,8 +1,8 @@
-// libproctor_nccl.so: NCCL (https://github.com/NVIDIA/nccl) on device memory as a provider. One rank per
-// process, on the device that is current in the thread that makes the group.
+// libproctor_nccl.so: NCCL (https://github.com/NVIDIA/nccl) on device memory as a provider. Each process has
+// one rank, on the current device of the thread that creates the group.
 //
-// Communicators do not block, and the default stream is polled instead of waited for. So every wait has a
-// limit, and abort() ends it from another thread.
+// Communicators are non-blocking, and the default stream is polled. Therefore every wait has a time limit,
+// and abort() of another thread ends it.
 #include "suites/collectives/provider.h"
 
 #include <dlfcn.h>
@@ -22,11 +22,11 @@ using nccl::Code;
 using nccl::to_string;
 using Clock = std::chrono::steady_clock;
 
-// cudaStreamQuery of the process's own CUDA Runtime, and cudaErrorNotReady.
+// cudaStreamQuery of the process's own CUDA Runtime, and the value of cudaErrorNotReady.
 using QueryStream = int(nccl::Stream);
 constexpr int kNotReady = 600;
 
-// A barrier would need memory of its own on the device.
+// A barrier would need its own device memory, so it is not supported.
 bool has(Operation operation) { return operation != Operation::kBarrier; }
 
 class NcclGroup final : public Group {
@@ -34,7 +34,7 @@ class NcclGroup final : public Group {
   NcclGroup(const nccl::Api& api, QueryStream* query, const GroupSpec& spec)
       : api_(api), query_(query), spec_(spec) {}
   ~NcclGroup() override {
-    if (failed_) abort();  // to destroy it would wait for its ranks
+    if (failed_) abort();  // destroying the communicator would wait for its ranks
     if (communicator_ != nullptr) api_.destroy(communicator_);
   }
 
@@ -55,10 +55,10 @@ class NcclGroup final : public Group {
   const nccl::Api& api_;
   QueryStream* const query_;
   GroupSpec spec_;
-  std::mutex mutex_;  // abort() frees the communicator
+  std::mutex mutex_;  // protects the communicator from abort(), which frees it
   nccl::Communicator* communicator_ = nullptr;
   bool aborted_ = false;
-  bool failed_ = false;  // the communicator is good for nothing but abort()
+  bool failed_ = false;  // the communicator is only usable for abort()
 };
 
 Answer NcclGroup::answer_of(const char* what, Code code) const {
@@ -85,7 +85,7 @@ Answer NcclGroup::connect() {
   return answer_of("ncclCommInitRankConfig", code);
 }
 
-// Until neither the communicator nor the stream has anything under way.
+// Waits until the communicator and the stream are idle. At the time limit it aborts.
 Answer NcclGroup::settle(const char* what) {
   const auto limit = Clock::now() + spec_.timeout;
   while (Clock::now() < limit) {
@@ -99,7 +99,7 @@ Answer NcclGroup::settle(const char* what) {
   return {Ended::kTimeout, std::string(what) + " did not end in time"};
 }
 
-// Nothing while it goes on.
+// Returns nothing while the operation is in progress.
 std::optional<Answer> NcclGroup::look(const char* what) {
   const std::lock_guard lock(mutex_);
   if (aborted_) return Answer{Ended::kAborted, "the group was aborted"};
@@ -169,7 +169,8 @@ Code NcclGroup::enqueue(const Call& call) {
   }
 }
 
-// What NCCL has no call for in all its versions, as its guide says to do it: sends and receives in one group.
+// Implements operations that not every NCCL version has, as its guide describes: sends and receives in one
+// group.
 Code NcclGroup::enqueue_parts(const Call& call) {
   const auto size = static_cast<std::size_t>(spec_.size);
   const bool is_root = spec_.rank == call.root;
@@ -195,7 +196,7 @@ Code NcclGroup::enqueue_parts(const Call& call) {
   }
 }
 
-// `same_to_all`: every rank gets the same part of `in`, else each the next.
+// `same_to_all`: every rank receives the same part of `in`. Otherwise each rank receives the next part.
 Code NcclGroup::exchange(const Call& call, const std::vector<std::size_t>& sends,
                          const std::vector<std::size_t>& receives, bool same_to_all) {
   const auto type = ccl::data_type(call.type);

@@ -15,18 +15,18 @@ namespace fs = std::filesystem;
 
 constexpr const char* kLibraryVariable = "PROCTOR_ONECCL_LIBRARY";
 constexpr const char* kLibrary = "libccl.so.2";
-// Below it, the structures that cross the interface have not been looked at.
+// The structures of the interface were not verified for older versions.
 constexpr int kOldestVersion = 20220000;
 
-// What makes ranks of one machine, which nobody launched, meet and talk on the loopback interface. Set here,
-// whatever the caller has: a check means the same everywhere.
+// Sets variables so that ranks of one machine without a launcher connect and communicate over the loopback
+// interface. Values of the caller are replaced, so that a check is the same everywhere.
 void set_environment() {
   constexpr std::array<std::array<const char*, 2>, 8> kVariables{{
       {"CCL_ATL_TRANSPORT", "ofi"},
       {"CCL_PROCESS_LAUNCHER", "none"},
-      {"CCL_ATL_SHM", "0"},  // what is in /dev/shm would outlive a rank that is killed
+      {"CCL_ATL_SHM", "0"},  // files in /dev/shm would outlive a killed rank
       {"CCL_KVS_IFACE", "lo"},
-      {"CCL_YIELD", "sched_yield"},  // its workers spin, and there may be more of them than cores
+      {"CCL_YIELD", "sched_yield"},  // its workers busy-wait, and there can be more of them than cores
       {"CCL_LOG_LEVEL", "error"},
       {"FI_PROVIDER", "tcp"},
       {"FI_TCP_IFACE", "lo"},
@@ -50,8 +50,8 @@ SharedLibrary open_library() {
   return library;
 }
 
-// libccl.so.2 only hands on to what it opens by name, and its directory need not be on the loader's path:
-// what is loaded already is found by that name.
+// Loads the libraries that libccl.so.2 opens by name. Their directory need not be in the search path of the
+// loader, but a loaded library is found by its name.
 bool open_parts(const std::string& library, std::string& reason) {
   for (const char* part : {"libccl.so.1", "libccl_legacy_cpu.so", "libfabric.so.1"}) {
     const fs::path sibling = fs::path(library).parent_path() / part;

@@ -1,5 +1,5 @@
-// The C interface of oneCCL (https://uxlfoundation.github.io/oneCCL/v2/api.html), without its header and
-// library: what we call is declared here and found at run time.
+// The C interface of oneCCL (https://uxlfoundation.github.io/oneCCL/v2/api.html) without its header and
+// library. The called functions are declared here and found at run time.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +22,12 @@ struct UniqueId {
   char data[4096];
 };
 
-inline constexpr std::uint32_t kHostPlugin = 0xbaaaaaae;  // works on host memory
+inline constexpr std::uint32_t kHostPlugin = 0xbaaaaaae;  // plugin for host memory
 
 struct Config {
   std::size_t size = sizeof(Config);
   std::uint32_t magic = kConfigMagic;
-  std::uint32_t version = 0;  // as get_version() tells it
+  std::uint32_t version = 0;  // value of get_version()
   int blocking = kUndefined;
   int cga_cluster_size = kUndefined;
   int min_ctas = kUndefined;
@@ -38,7 +38,7 @@ struct Config {
   std::uint32_t plugin = kHostPlugin;
 };
 
-// All calls return only when the memory may be used again, because there is no stream on the host.
+// All calls are synchronous, because there is no stream on the host.
 struct Api {
   Code (*get_version)(int*);
   Code (*get_unique_id)(UniqueId*);
@@ -58,11 +58,11 @@ struct Api {
   Code (*receive)(void* out, std::size_t, DataType, int peer, Communicator*, void*);
 
   int version = 0;   // 20220200
-  std::string file;  // what the loader loaded
+  std::string file;  // path of the loaded file
 };
 
-// Loads PROCTOR_ONECCL_LIBRARY, else what the loader finds as libccl.so.2, else that file in the directory
-// oneccl beside this shared object. If there is none, `reason` has dlopen's words.
+// Loads PROCTOR_ONECCL_LIBRARY. If it is not set, loads the loader's libccl.so.2, or else that file in the
+// directory oneccl next to this shared object. If none exists, `reason` has the message of dlopen().
 std::optional<Api> load_api(std::string& reason);
 
 }  // namespace proctor::collectives::oneccl

@@ -1,4 +1,4 @@
-// libproctor_oneccl.so: oneCCL (https://github.com/uxlfoundation/oneCCL) on host memory as a provider.
+// A provider that runs oneCCL on host memory.
 #include "suites/collectives/provider.h"
 
 #include <atomic>
@@ -15,10 +15,10 @@
 namespace proctor::collectives::oneccl {
 namespace {
 
-// A group of ranks over oneCCL, on host memory: one rank per process.
+// A group of ranks over oneCCL on host memory, one rank for each process.
 //
-// Nothing ends a waiting operation: oneCCL has neither a timeout nor, on the host, an abort. A rank that
-// waits for a rank that is gone spins until the runner ends it.
+// A waiting operation cannot be ended: on the host, oneCCL has neither a timeout nor an abort. A rank that
+// waits for a lost rank spins until the runner ends it.
 class CclGroup final : public Group {
  public:
   CclGroup(const Api& api, const GroupSpec& spec) : api_(api), spec_(spec) {}
@@ -26,7 +26,7 @@ class CclGroup final : public Group {
 
   Answer connect();
   Answer run(const Call& call) noexcept override;
-  void set_timeout(std::chrono::milliseconds) noexcept override {}  // it has none
+  void set_timeout(std::chrono::milliseconds) noexcept override {}  // oneCCL has no timeout
   Answer abort() noexcept override;
 
  private:
@@ -39,8 +39,8 @@ class CclGroup final : public Group {
   std::atomic<bool> aborted_{false};
 };
 
-// The C interface has no gather and no all_gatherv, and its host side no average ("Unsupported onecclRedOp_t
-// value", 2022.2.0). Every type goes.
+// The C interface has no gather and no all_gatherv. Its host side has no average ("Unsupported onecclRedOp_t
+// value", 2022.2.0). Every type is supported.
 bool has(Operation operation, Reduction reduction) {
   if (operation == Operation::kGather || operation == Operation::kAllGatherv) return false;
   return !reduces(operation) || reduction != Reduction::kAverage;
@@ -60,8 +60,8 @@ Answer CclGroup::answer_of(const char* what, Code code) const {
                                                          (error != nullptr ? error : "")};
 }
 
-// The library reads its own limit, in seconds, when it first starts; it is that of reaching rank 0, not of
-// waiting for ranks that do not come.
+// oneCCL reads its own limit, in seconds, at its first start. That limit applies to connecting to rank 0, but
+// not to waiting for missing ranks.
 Answer CclGroup::connect() {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(spec_.timeout).count();
   ::setenv("CCL_KVS_CONNECTION_TIMEOUT", std::to_string(seconds).c_str(), 1);
@@ -95,7 +95,7 @@ Answer CclGroup::run(const Call& call) noexcept {
   }
 }
 
-// For what comes later; what waits goes on.
+// Affects later operations. A waiting operation continues.
 Answer CclGroup::abort() noexcept {
   aborted_ = true;
   return {};
@@ -128,7 +128,8 @@ Code CclGroup::execute(const Call& call) {
     case Operation::kReceive:
       if (call.source != nullptr) *call.source = call.root;
       return api_.receive(call.out, call.count, type, call.root, all, nullptr);
-    case Operation::kBarrier: {  // it has none: nobody has the sum before all have given their part
+    // oneCCL has no barrier; a sum completes only after all ranks have taken part
+    case Operation::kBarrier: {
       std::int32_t part = 1;
       std::int32_t sum = 0;
       return api_.all_reduce(&part, &sum, 1, DataType::kI32, RedOp::kSum, all, nullptr);
@@ -145,7 +146,8 @@ Code CclGroup::execute(const Call& call) {
 
 namespace proctor::collectives {
 
-// libproctor_oneccl.so: oneCCL (https://github.com/uxlfoundation/oneCCL) on host memory as a provider.
+// ---- libproctor_oneccl.so: oneCCL (https://github.com/uxlfoundation/oneCCL) on host memory as a provider
+// ----
 
 namespace {
 

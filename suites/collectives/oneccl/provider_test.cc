@@ -1,5 +1,5 @@
-// oneCCL as a provider, as far as one process goes: its ranks must be processes. Checks with several
-// processes are in check_oneccl.cc.
+// Tests oneCCL as a provider within one process. Its ranks must be processes, so check_oneccl.cc has the
+// checks with several ranks.
 #include "suites/collectives/provider.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ TEST_F(OneCcl, RejectsUnsupportedOperationsAndAborts) {
   EXPECT_EQ(group->run({.operation = Operation::kBarrier}).ended, Ended::kAborted);
 }
 
-// What a run that died has left under the same name.
+// The store has a key of an earlier run under the same name.
 TEST_F(OneCcl, RejectsKeyOfEarlierRun) {
   std::unique_ptr<Group> group;
   ASSERT_TRUE(provider_->make_group(spec(0, 1, "same"), group).ok());

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""unpack.py WHEELS DIRECTORY: what works on host memory, of the wheels of oneccl and oneccl-cpu, and its licence."""
+"""unpack.py WHEELS DIRECTORY: extracts the host libraries and the licence from the wheels oneccl and oneccl-cpu."""
 
 import pathlib
 import shutil
@@ -8,7 +8,7 @@ import zipfile
 
 WANTED = {
     "oneccl": ["libccl.so.2", "libccl_legacy_cpu.so"],
-    "oneccl_cpu": ["libccl.so.1", "LICENSE.txt"],  # oneccl's libccl.so.1 is that for devices
+    "oneccl_cpu": ["libccl.so.1", "LICENSE.txt"],  # the libccl.so.1 of oneccl is for devices
 }
 
 

@@ -1,8 +1,12 @@
-// The functions of NVML that the probe uses, for its test: two devices, of which the second is an old one
-// that supports little. PROCTOR_TEST_NVML changes it: "no_init", "hang", which never answers, "lost", after
-// which the second one is lost, "mig", where the first one is divided in two, "no_instance", where it is alone and in MIG
-// mode without an instance, "gone", where it is alone and lost, or "forbidden", where it is alone and this user may not
-// open it.
+// Simulates the NVML functions that the probe uses, for its test. There are two devices; the second is an old
+// one with few features. The variable PROCTOR_TEST_NVML changes the behaviour:
+// - "no_init": initialisation fails.
+// - "hang": calls do not return.
+// - "lost": the second device is lost.
+// - "mig": the first device is divided in two.
+// - "no_instance": there is one device, in MIG mode without an instance.
+// - "gone": there is one device, which is lost.
+// - "forbidden": there is one device, which this user may not open.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -128,7 +132,7 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void*, unsigned index, void** part) {
   return kSuccess;
 }
 
-// Two processes, of which the second one's memory is not told; old devices have none.
+// Reports two processes; the memory of the second is not available. Old devices do not have this function.
 int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, ProcessInfo* out) {
   if (static_cast<Device*>(device)->old) return kNotSupported;
   const unsigned room = *count;
@@ -157,7 +161,7 @@ int nvmlDeviceGetTotalEccErrors(void* device, int type, int counter, unsigned lo
   return type == 1 && counter == 0 ? give(device, out, 2ULL) : 2;
 }
 
-// It idles, which is no throttling, and it is hot.
+// The device is idle, which is not throttling, and hot.
 int nvmlDeviceGetCurrentClocksThrottleReasons(void* device, unsigned long long* out) {
   return give(device, out, 0x41ULL);
 }

@@ -1,4 +1,5 @@
-// Two threads that wait, each in a function of its own; the second one for ever in the kernel.
+// A program with two waiting threads, each in its own function. The second thread waits in the kernel
+// indefinitely.
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

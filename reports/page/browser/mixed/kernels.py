@@ -1,4 +1,4 @@
-"""What the tests call: how far the result of an attention kernel is from the reference."""
+"""The code under test: returns the difference between the result of an attention kernel and the reference."""
 
 TILE = 64
 LOCAL_MEMORY = 1024

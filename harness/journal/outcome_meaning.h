@@ -1,4 +1,4 @@
-// The meaning of each outcome for the exit codes, the console, the history and the care of devices, in one
+// The meaning of each outcome for the exit codes, the console, the history and the checks of devices, in one
 // table. The report formats have their own table in reports/formats/formats.h. A new outcome is a new row in
 // both. docs/reference/outcomes.md shows them, and a test compares this page with them.
 //

@@ -77,7 +77,7 @@ void replace_homes(std::string& text) {
   }
 }
 
-// The messages are "pid 12 (COMMAND) has 5 MiB" of harness/devices/care, and "X is held by pid 12 (uid 0, run R, since
+// The messages are "pid 12 (COMMAND) has 5 MiB" of harness/devices/admission, and "X is held by pid 12 (uid 0, run R, since
 // S): COMMAND" of a lease.
 void replace_commands(std::string& line) {
   for (std::size_t at = line.find("pid "); at != std::string::npos; at = line.find("pid ", at)) {

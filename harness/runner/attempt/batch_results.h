@@ -1,4 +1,4 @@
-// The results of a process with several cases that writes them to a file at its end (Voice::kFileOfSeveral). It also
+// The results of a process with several cases that writes them to a file at its end (ReportingMode::kFileOfSeveral). It also
 // reports which of these cases runs. RunningAttempt uses it.
 //
 // The output shows which case runs. This determines the time limit, and which case is responsible for a crash. Code of
